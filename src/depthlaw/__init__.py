@@ -1,0 +1,36 @@
+"""depthlaw: how neural networks use their depth, measured.
+
+The names below are the Python API; each is loaded on first use, so that ``import depthlaw`` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from depthlaw.data.runs import RunTable, read_runs
+    from depthlaw.laws.fit import Fit, fit
+
+_HOME = {
+    "Fit": "depthlaw.laws.fit",
+    "RunTable": "depthlaw.data.runs",
+    "fit": "depthlaw.laws.fit",
+    "read_runs": "depthlaw.data.runs",
+}
+
+__all__ = ["Fit", "RunTable", "__version__", "fit", "read_runs"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'depthlaw' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,99 @@
+"""Every error that depthlaw raises on purpose, its exit code, and how unknown names are answered.
+
+An error says what failed, the offending value, and what to do about it, in at most three lines.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the process returns; documented in the CLI pages and relied on by job scripts."""
+
+    DONE = 0
+    INTERNAL = 1
+    USAGE = 2
+    FAILED = 3
+    NOT_IDENTIFIED = 4
+    INTERRUPTED = 130
+
+
+class DepthlawError(Exception):
+    """Base of all errors that are the caller's to mend.
+
+    Parameters
+    ----------
+    message
+        What failed and the offending value, one or two lines.
+    hint
+        What to do about it, one line; ``None`` when the message already says it.
+    """
+
+    exit_code = ExitCode.INTERNAL
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}\n{self.hint}"
+
+
+class UsageError(DepthlawError):
+    """A flag, a name or a combination of them that cannot be meant (exit 2)."""
+
+    exit_code = ExitCode.USAGE
+
+
+class ConfigError(UsageError):
+    """A configuration file, or a run directory made with another configuration (exit 2)."""
+
+
+class InputError(DepthlawError):
+    """Something the user named cannot be read or used: a file, a table, a model (exit 3)."""
+
+    exit_code = ExitCode.FAILED
+
+
+class OutputError(DepthlawError):
+    """A result cannot be written: no permission, no space, not a directory (exit 3)."""
+
+    exit_code = ExitCode.FAILED
+
+
+class FitError(DepthlawError):
+    """The data cannot answer the question, or the optimiser did not converge (exit 4)."""
+
+    exit_code = ExitCode.NOT_IDENTIFIED
+
+
+def did_you_mean(name: str, valid: Iterable[str]) -> str | None:
+    """Return the valid name nearest to ``name``, or ``None`` when none is near.
+
+    >>> did_you_mean("n_layer", ["d_model", "n_layers"])
+    'n_layers'
+    """
+    by_fold = {candidate.casefold(): candidate for candidate in valid}
+    near = difflib.get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.6)
+    return by_fold[near[0]] if near else None
+
+
+def unknown_name(what: str, name: str, valid: Iterable[str], *, flag: str = "") -> UsageError:
+    """Build the error for a name that is not one of ``valid``: lists them and suggests the nearest.
+
+    Parameters
+    ----------
+    what
+        What kind of name this is, as a person would say it: ``"column"``, ``"preset"``.
+    flag
+        Command-line flag to repeat in the suggestion (``"--depth"``), empty for none.
+    """
+    names = list(valid)
+    listing = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+    near = did_you_mean(name, names)
+    hint = None if near is None else f"Did you mean {f'{flag} {near}'.strip()}?"
+    return UsageError(f'{what} "{name}" not found (have: {listing or "none"}).', hint)

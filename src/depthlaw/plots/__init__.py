@@ -1,0 +1,1 @@
+"""One function per kind of figure; takes and returns matplotlib Axes."""

@@ -1,0 +1,1 @@
+"""What people and programs read: tables on a terminal, JSON, Markdown."""

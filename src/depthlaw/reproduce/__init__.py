@@ -1,0 +1,1 @@
+"""The paper's experiments beside its published numbers."""
