@@ -1,4 +1,5 @@
-"""Every error that depthlaw raises on purpose, its exit code, and how unknown names are answered.
+"""Every error that depthlaw raises on purpose, its exit code, the notices that results carry, and how
+unknown names are answered.
 
 An error says what failed, the offending value, and what to do about it, in at most three lines.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import IntEnum
 
 
@@ -69,6 +71,25 @@ class FitError(DepthlawError):
     """The data cannot answer the question, or the optimiser did not converge (exit 4)."""
 
     exit_code = ExitCode.NOT_IDENTIFIED
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something the reader of a result must know, but that does not stop the work.
+
+    Attributes
+    ----------
+    code
+        Stable name for programs (``"duplicate-rows"``).
+    message
+        One line for people, however many rows it is about.
+    rows
+        The rows it is about, as line numbers in the source file; empty when it is about the whole.
+    """
+
+    code: str
+    message: str
+    rows: tuple[int, ...] = ()
 
 
 def did_you_mean(name: str, valid: Iterable[str]) -> str | None:
