@@ -103,7 +103,8 @@ def _from_pandas(frame: Any) -> RawTable:
     for position, header in enumerate(headers):
         series = frame.iloc[:, position]
         column = series.to_numpy()
-        if column.dtype.kind not in "iuf":  # text, categories, and integers with gaps
+        if series.dtype != column.dtype or column.dtype.kind not in "iuf":
+            # text, categories, and pandas' own numbers, whose gaps would become NaN
             column = object_cells(series.astype(object).where(series.notna(), None), len(series))
         cells[header] = column
     return _in_memory("DataFrame", cells, len(frame))

@@ -11,7 +11,7 @@ from typing import Any
 from depthlaw.data.memory_readers import read_object, read_parquet
 from depthlaw.data.raw import RawTable, concatenate
 from depthlaw.data.text_readers import decode, read_delimited, read_json_array, read_json_lines
-from depthlaw.errors import InputError, did_you_mean
+from depthlaw.errors import InputError, UsageError, did_you_mean
 
 _GZIP, _PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")  # what is taken from a folder, or that + .gz
@@ -37,8 +37,13 @@ def read_raw(source: Any) -> RawTable:
     """
     if not isinstance(source, str | os.PathLike):
         return read_object(source)
+    if "\n" in os.fspath(source):
+        raise UsageError(
+            "A path is expected, and this is text of several lines.", "Write it to a file first."
+        )
     path = Path(source)
-    return _read_folder(path) if path.is_dir() else _read_file(path, str(path))
+    # os.path, because Path.is_dir raises for names that are too long
+    return _read_folder(path) if os.path.isdir(path) else _read_file(path, str(path))
 
 
 def _read_folder(folder: Path) -> RawTable:

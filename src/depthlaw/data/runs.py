@@ -120,7 +120,7 @@ def read_runs(
         if not drop_bad or len(bad) == raw.n_rows:
             raise bad_rows_error(bad, raw.n_rows, raw.source, raw.place)
         reasons = counted(bad)
-        history.append(f"dropped {len(bad)} bad rows ({reasons})")
+        history.append(f"dropped {_rows(len(bad), 'bad ')} ({reasons})")
         places = tuple(int(raw.lines[row]) for row in bad)
         message = f"{len(bad)} of {raw.n_rows} rows were unusable and are left out ({reasons})"
         notices.append(Notice("bad-rows-dropped", message, places))
@@ -135,7 +135,7 @@ def read_runs(
         if not keep.any():
             raise InputError(f'{raw.source}: every weight in "{headers["weights"]}" is zero.')
         if not keep.all():
-            history.append(f"left out {(~keep).sum()} rows of weight 0")
+            history.append(f"left out {_rows((~keep).sum())} of weight 0")
             raw = raw.select(keep)
             numbers = {name: column.select(keep) for name, column in numbers.items()}
 
@@ -162,6 +162,10 @@ def read_runs(
     if drop_duplicates:
         table = table.drop_duplicates()
     return table.exclude_highest(exclude_highest)
+
+
+def _rows(count: int, kind: str = "") -> str:
+    return f"{count} {kind}row{'' if count == 1 else 's'}"
 
 
 def _columns_to_check(found: Columns, use: Collection[str] | None, source: str) -> list[str]:

@@ -194,17 +194,21 @@ class RunTable:
                 "Give a smaller --exclude-highest.",
             )
         tied = f"; {ties} rows tie at the cut" if ties > 1 else ""
+        which = "highest loss" if k == 1 else f"{k} highest losses"
         kept = f"{keep.sum()} of {self.n_runs} rows kept"
-        return self.take(keep, f"excluded the {k} highest losses (>= {cut:.6g}{tied}): {kept}")
+        return self.take(keep, f"excluded the {which} (>= {cut:.6g}{tied}): {kept}")
 
     def drop_duplicates(self) -> RunTable:
         """Keep the first of rows that agree exactly in every column, weight and cluster label."""
         copies = _copies(self)
         if not copies.any():
             return self
-        return self.take(
-            ~copies, f"dropped {copies.sum()} exact copies of other rows: {(~copies).sum()} rows kept"
+        what = (
+            "1 exact copy of another row"
+            if copies.sum() == 1
+            else f"{copies.sum()} exact copies of other rows"
         )
+        return self.take(~copies, f"dropped {what}: {(~copies).sum()} of {self.n_runs} rows kept")
 
     def to_table(self) -> pa.Table:
         """Return a ``pyarrow.Table``: our columns, then ``weights``, ``cluster``, ``file``, ``line``.

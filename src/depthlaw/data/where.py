@@ -146,6 +146,8 @@ class _Condition:
                 return _all(pairs)
             case ast.BinOp(op=ast.BitAnd() | ast.BitOr()) | ast.UnaryOp(op=ast.Invert()):
                 self.refuse(node, "uses & | ~, which bind tighter than comparisons", _SYMBOLS)
+            case ast.Call():
+                self.refuse(node, "calls a function, and there are none", _SYMBOLS)
         self.refuse(
             node, "compares nothing", 'A condition is expected, such as "loss < 3" or "done == True".'
         )
