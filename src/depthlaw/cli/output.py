@@ -50,7 +50,8 @@ class Format:
         schema
             Version of the payload's form, raised when a key changes its meaning.
         """
-        write_stdout(json_text({"schema": schema, **payload}) if self.json else text)
+        whole = json_text({"schema": schema, **payload}) if self.json else text
+        write_stdout(whole if whole.endswith("\n") else f"{whole}\n")
 
 
 @Parameter(name="*", group=GROUP)
