@@ -36,7 +36,7 @@ class Format:
         Write one JSON object to standard output instead of text.
     """
 
-    json: Annotated[bool, Parameter(negative="")] = False
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False
 
     def emit(self, payload: Mapping[str, Any], text: str, *, schema: int = 1) -> None:
         """Write a result to stdout, as JSON or as text, whichever was asked for.
@@ -72,7 +72,7 @@ class Output(Format):
     """
 
     out: Annotated[Path | None, Parameter(metavar="DIR")] = None
-    dry_run: Annotated[bool, Parameter(negative="")] = False
+    dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False
     resume: bool = True
 
     def emit_plan(self, config: Any, steps: Sequence[str]) -> None:
