@@ -41,7 +41,7 @@ def number(value: float | None, stderr: float | None = None, *, digits: int = 4)
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Write an interval as ``[0.93, 1.74]``: both ends to the decimal that gives half the width two digits."""
+    """Write an interval as ``[0.93, 1.74]``: to the decimal that gives half its width two digits."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return NONE
     half = (high - low) / 2
