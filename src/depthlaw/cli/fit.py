@@ -13,7 +13,6 @@ from depthlaw.cli.table import AS_RECOGNISED, TableOptions
 from depthlaw.errors import ExitCode
 from depthlaw.laws.config import FitConfig
 
-
 DEFAULTS = FitConfig()
 
 
