@@ -1,0 +1,54 @@
+"""``depthlaw plan``: the best width, depth and tokens under a budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from depthlaw.cli.law import AS_SAVED, LawOptions, identity_of
+from depthlaw.cli.output import TO_TERMINAL, Output, note
+from depthlaw.cli.settings import NO_FILE, SETTINGS, ConfigFile
+from depthlaw.errors import ExitCode
+from depthlaw.laws.plan_config import PlanConfig
+
+DEFAULTS = PlanConfig()
+
+
+def plan_command(
+    law: Path,
+    /,
+    *,
+    config: Annotated[PlanConfig, SETTINGS] = DEFAULTS,
+    file: ConfigFile = NO_FILE,
+    options: LawOptions = AS_SAVED,
+    output: Output = TO_TERMINAL,
+) -> int:
+    """Find the best width and depth (and tokens) under a budget of parameters or compute, with intervals.
+
+    Says how flat the loss is around them, which shapes can be built, and what other shapes lose. Exits with 4
+    when the fit does not determine how to share parameters between width and depth.
+
+    Parameters
+    ----------
+    law
+        A saved fit (fit.json, or the folder that depthlaw fit --out wrote), or a table of runs to fit first.
+    """
+    config.require_budget()
+    fitted = options.load(law, level=config.level, seed=config.seed)
+    if output.dry_run:
+        output.emit_plan(config, [f"plan with {fitted.form}, fitted to {fitted.n_runs} runs of {fitted.source}"])
+        return ExitCode.DONE
+
+    from depthlaw.laws.plan import plan
+    from depthlaw.report.plan import plan_payload, plan_text
+
+    with output.run("plan", config=config, identity={"law": identity_of(fitted)}) as folder:
+        result = plan(fitted, config)
+        payload, text = plan_payload(fitted, result), plan_text(fitted, result)
+        if folder is not None and not folder.complete:
+            from depthlaw.report.plan_files import write_plan
+
+            write_plan(folder, fitted, result, payload, text)
+            note(f"wrote {folder.folder}")
+    output.emit(payload, text)
+    return ExitCode.DONE
