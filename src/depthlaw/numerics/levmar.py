@@ -183,7 +183,7 @@ def levmar(
     step_limit: Array,
     gradient_tolerance: float = GRADIENT_TOLERANCE,
     max_iterations: int = 200,
-    block: int = 128,
+    block: int = 64,
 ) -> Solutions:
     """Minimise Σ weights · loss(residual) for each problem of a batch, within bounds.
 
