@@ -203,9 +203,13 @@ def _bands(table: RunTable) -> Iterator[tuple[str, Array]]:
         if not np.isfinite(values).all() or len(np.unique(values)) < 4:
             continue
         low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-        yield f"{name} <= {middle:.3g}", values <= middle
-        yield f"{name} > {middle:.3g}", values > middle
-        yield f"{name} {low:.3g} to {high:.3g}", (values >= low) & (values <= high)
+        yield f"{name} <= {_short(middle)}", values <= middle
+        yield f"{name} > {_short(middle)}", values > middle
+        yield f"{name} {_short(low)} to {_short(high)}", (values >= low) & (values <= high)
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if 100 <= value < 1e5 else f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
 
 
 def _influence(table: RunTable, config: SensitivityConfig) -> Curve:

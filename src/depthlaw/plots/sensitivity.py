@@ -12,31 +12,47 @@ from depthlaw.plots.style import FIT, MUTED, SECOND
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+LISTED = ("shapes", "influence")
+"""Choices with names instead of numbers."""
 
-def draw_curve(ax: Axes, curve: Curve, name: str) -> Axes:
-    """Draw one parameter with its intervals along a curve; settings where it is not identified are marked."""
-    by_setting = [(s, next((e for e in s.exponents if e.name == name), None)) for s in curve.settings]
-    numeric = curve.knob in ("exclusion", "offset", "delta")
-    x = np.array([s.value for s, _ in by_setting]) if numeric else np.arange(len(by_setting), dtype=float)
-    known = np.array([e is not None and e.value is not None for _, e in by_setting])
-    value = np.array([e.value if e and e.value is not None else np.nan for _, e in by_setting])
-    ends = np.array([e.interval if e and e.interval else (np.nan, np.nan) for _, e in by_setting])
-    error = np.abs(np.stack([value - ends[:, 0], ends[:, 1] - value]))
-    style = "o-" if numeric else "o"
-    ax.errorbar(
-        x[known], value[known], yerr=error[:, known], fmt=style, ms=4, lw=1.0, elinewidth=0.9, color=FIT
-    )
-    if curve.base is not None and known[curve.base]:
-        ax.plot(x[curve.base], value[curve.base], "o", ms=7, mfc="none", mec=SECOND, mew=1.4)
-        ax.axhline(value[curve.base], color=MUTED, lw=0.8, zorder=0)
-    for position in x[~known]:
-        ax.annotate(
-            "×", (position, 0.02), xycoords=("data", "axes fraction"), ha="center", color=SECOND, fontsize=9
-        )
+
+def draw_curve(ax: Axes, curve: Curve, name: str, *, labels: bool = True) -> Axes:
+    """Draw one parameter with its intervals along a curve; a cross marks where it is not identified.
+
+    Numeric choices run along x; named ones (shapes, runs) are listed downwards.
+
+    Parameters
+    ----------
+    labels
+        Whether to name the listed choices; off for all but the first of panels side by side.
+    """
+    estimates = [next((e for e in s.exponents if e.name == name), None) for s in curve.settings]
+    listed = curve.knob in LISTED
+    place = np.array([-float(i) if listed else s.value for i, s in enumerate(curve.settings)])
+    value = np.array([e.value if e and e.value is not None else np.nan for e in estimates])
+    ends = np.array([e.interval if e and e.interval else (np.nan, np.nan) for e in estimates])
+    known = np.isfinite(value)
+    error = np.abs(np.stack([value - ends[:, 0], ends[:, 1] - value]))[:, known]
+    base = curve.base if curve.base is not None and known[curve.base] else None
+    if listed:
+        ax.errorbar(value[known], place[known], xerr=error, fmt="o", ms=4, elinewidth=0.9, color=FIT)
+        ax.set_yticks(place, [s.label for s in curve.settings] if labels else [], fontsize=7)
+        ax.set_ylim(place.min() - 0.6, 0.6)
+        if base is not None:
+            ax.axvline(value[base], color=MUTED, lw=0.8, zorder=0)
+            ax.plot(value[base], place[base], "o", ms=7, mfc="none", mec=SECOND, mew=1.4)
+        for position in place[~known]:
+            ax.text(0.02, position, "×", transform=ax.get_yaxis_transform(), color=SECOND, va="center")
+        ax.set_xlabel(name)
+        return ax
+    ax.errorbar(place[known], value[known], yerr=error, fmt="o-", ms=4, lw=1.0, elinewidth=0.9, color=FIT)
+    if base is not None:
+        ax.axhline(value[base], color=MUTED, lw=0.8, zorder=0)
+        ax.plot(place[base], value[base], "o", ms=7, mfc="none", mec=SECOND, mew=1.4)
+    for position in place[~known]:
+        ax.text(position, 0.02, "×", transform=ax.get_xaxis_transform(), color=SECOND, ha="center")
     if curve.knob == "delta":
         ax.set_xscale("log")
-    if not numeric:
-        ax.set_xticks(x, [s.label for s, _ in by_setting], rotation=40, ha="right", fontsize=7)
     ax.set_xlabel(curve.axis)
     ax.set_ylabel(name)
     return ax

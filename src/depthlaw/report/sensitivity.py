@@ -8,7 +8,7 @@ from typing import Any
 from depthlaw.data.store import Run
 from depthlaw.laws.result import Estimate
 from depthlaw.laws.sensitivity import Curve
-from depthlaw.plots.sensitivity import draw_curve
+from depthlaw.plots.sensitivity import LISTED, draw_curve
 from depthlaw.plots.style import figure, rendered
 from depthlaw.report.text import NONE, interval, number, table
 
@@ -67,9 +67,9 @@ def write_sensitivity(run: Run, curves: Sequence[Curve]) -> None:
         names = [name for name in _names(curve) if name.startswith("alpha_")]
         if not names:
             continue
-        tall = 2.7 if curve.knob in ("exclusion", "offset", "delta") else 3.6
+        tall = 0.8 + 0.2 * len(curve.settings) if curve.knob in LISTED else 2.7
         with figure(len(names), size=(3.3 * len(names), tall)) as (made, axes):
             for ax, name in zip(axes, names, strict=True):
-                draw_curve(ax, curve, name)
+                draw_curve(ax, curve, name, labels=ax is axes[0])
             for name, data in rendered(made, curve.knob).items():
                 run.write_bytes(name, data)
