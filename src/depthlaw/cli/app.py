@@ -16,13 +16,15 @@ from depthlaw.cli.settings import fill_from_file, refuse_rounding, split_pairs
 from depthlaw.errors import ExitCode
 
 VERBS = {
-    "design": ("depthlaw.cli.design:design_command", "Choose which runs to train next."),
     "fit": ("depthlaw.cli.fit:fit_command", "Fit a scaling law to a table of training runs."),
-    "plan": ("depthlaw.cli.plan:plan_command", "Find the best width and depth under a budget."),
-    "predict": (
-        "depthlaw.cli.predict:predict_command",
-        "Predict the loss of a model, or what reaches a loss.",
+    "compare": ("depthlaw.cli.compare:compare_command", "Hold several forms of the law side by side."),
+    "sensitivity": (
+        "depthlaw.cli.sensitivity:sensitivity_command",
+        "Show how exponents move with choices that the data do not make.",
     ),
+    "predict": ("depthlaw.cli.predict:predict_command", "Predict a loss, or what reaches it."),
+    "plan": ("depthlaw.cli.plan:plan_command", "Find the best width and depth under a budget."),
+    "design": ("depthlaw.cli.design:design_command", "Choose which runs to train next."),
     "reproduce": ("depthlaw.cli.reproduce:reproduce_command", "Recompute published numbers and figures."),
     "show": ("depthlaw.cli.show:show_app", "Show what depthlaw sees: the environment."),
 }

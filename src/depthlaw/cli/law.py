@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -61,6 +61,12 @@ class LawOptions:
         Parameters held at a value, for example alpha_depth=1.
     tie
         Exponents held equal, for example alpha_width=alpha_depth.
+    objective
+        Objective: mse of the log residuals, or huber, which outliers pull less.
+    delta
+        Where the Huber objective turns from squares to absolute values, in log units.
+    errors
+        What counts as independent: rows, clusters (checkpoints of one run), or auto: clusters if there are any.
     starts
         Starting points of the optimiser, at least 64.
     """
@@ -82,6 +88,9 @@ class LawOptions:
     depth_offset: float = 0.0
     fix: dict[str, float] = field(default_factory=dict)
     tie: tuple[str, ...] = ()
+    objective: Literal["mse", "huber"] = "mse"
+    delta: float = 1e-3
+    errors: Literal["auto", "rows", "clusters"] = "auto"
     starts: int = 128
 
     def load(self, source: Path, *, level: float | None = None, seed: int = 0) -> Fit:
@@ -117,7 +126,7 @@ class LawOptions:
         from depthlaw.laws.config import FitConfig
 
         options = vars(self)
-        names = ("form", "floor", "depth_offset", "fix", "tie", "starts")
+        names = ("form", "floor", "depth_offset", "fix", "tie", "objective", "delta", "errors", "starts")
         return FitConfig(**{name: options[name] for name in names}, level=level or 0.95, seed=seed)
 
 

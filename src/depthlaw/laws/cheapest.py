@@ -34,9 +34,8 @@ def cheapest(
     laws = Laws(fit.form, np.vstack([fit.point, sampled.points]))
     floor = laws.loss(**given)  # nothing but the terms that more model or compute cannot lower
     budget, best = _least(laws, loss, given, floor)
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile(budget[1:], tails, method="inverted_cdf")
-    limits = np.quantile(floor[1:], tails)
+    low, high = sampled.interval(budget[1:], level)
+    limits = sampled.interval(floor[1:], level)
     what = "params" if given else "flops"
     reached = bool(np.isfinite(budget[0]))
     tokens = best.tokens if best.tokens is not None else np.full(len(budget), given.get("tokens", np.nan))

@@ -14,7 +14,7 @@ from depthlaw.laws.allocate import Laws, best_shape, best_under_compute
 from depthlaw.laws.choose import Candidates, choose
 from depthlaw.laws.counting import NOMINAL, TRAINING_PASSES
 from depthlaw.laws.design_config import DesignConfig
-from depthlaw.laws.draws import parameter_draws, settled
+from depthlaw.laws.draws import Draws, has_profile, parameter_draws, settled
 from depthlaw.laws.grid import candidate_grid, plain_grid
 from depthlaw.laws.information import Information, information
 from depthlaw.laws.planned import Range
@@ -154,7 +154,7 @@ def design(fit: Fit, config: DesignConfig | None = None, **settings: Any) -> Des
     grid = plain_grid(fit, config)
     widths = expected_widths(known, goal, _take(options, chosen), level)
     mean = float(np.median(widths))
-    value, now, after = _intervals(fit, config, level, mean)
+    value, now, after = _intervals(fit, config, draws, level, mean)
     runs = tuple(
         Run(
             width=float(options["width"][k]) if "width" in options else np.nan,
@@ -248,15 +248,17 @@ def _take(scales: Mapping[str, Array], index: list[int]) -> dict[str, Array]:
 
 
 def _intervals(
-    fit: Fit, config: DesignConfig, level: float, width: float
+    fit: Fit, config: DesignConfig, draws: Draws, level: float, width: float
 ) -> tuple[float | None, Range | None, Range | None]:
     quantity, _ = goal_of(fit, config)
     if quantity is None:
         return None, None, None
     value = float(quantity(fit.point[None])[0])
     low, high = (-np.inf, np.inf)
-    if settled(fit):
+    if has_profile(fit):
         low, high = profile_range(region_of(fit, level), quantity)
+    elif settled(fit):
+        low, high = draws.interval(quantity(draws.points), level)
     logs = config.goal == "best-depth" or config.goal.startswith("c_")
     ends = [value, low, high, value - width / 2, value + width / 2]
     ends = [float(np.exp(x)) if logs else float(x) for x in ends]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
+from depthlaw.laws.bootstrap import bootstrap_bound
 from depthlaw.laws.form import BoundForm
 from depthlaw.laws.region import Region, region_of
 from depthlaw.laws.result import Fit, Status
 from depthlaw.laws.support import dials
 from depthlaw.numerics.affine import MapBatch
+from depthlaw.numerics.resampling import draw_counts
 from depthlaw.numerics.terms import Array
 
 OPEN_EXPONENTS = (0.2, 3.0)
@@ -28,10 +31,30 @@ class Draws:
         (draws, params) [ln c₁, α₁, …, floor] each.
     how
         Where they come from, in words.
+    groups, free
+        Independent groups of runs that were drawn from, and free parameters of the law.
     """
 
     points: Array
     how: str
+    groups: int
+    free: int
+
+    def interval(self, values: Array, level: float) -> tuple[float, float]:
+        """Expanded percentile interval of a quantity (draws,) of the drawn laws.
+
+        Infinite values stay; NaN, where a law has no such quantity, are left out. See
+        `depthlaw.laws.bootstrap.Bootstrap.interval` for the expansion.
+        """
+        known = values[~np.isnan(values)]
+        if not len(known):
+            return float("nan"), float("nan")
+        freedom = max(self.groups - self.free, 1)
+        reach = special.stdtrit(freedom, 0.5 + level / 2.0) * np.sqrt(self.groups / freedom)
+        tail = float(special.ndtr(-reach))
+        method = "linear" if np.isfinite(known).all() else "inverted_cdf"
+        low, high = np.quantile(known, [tail, 1.0 - tail], method=method)  # type: ignore[call-overload]
+        return float(low), float(high)
 
 
 def settled(fit: Fit) -> bool:
@@ -39,30 +62,40 @@ def settled(fit: Fit) -> bool:
     return all(p.status is not Status.NOT_IDENTIFIED for p in fit.params)
 
 
+def has_profile(fit: Fit) -> bool:
+    """Whether the profile likelihood gives intervals: all parameters known, rows independent, squares."""
+    return settled(fit) and fit.objective == "mse" and "cluster" not in fit.data
+
+
 def parameter_draws(fit: Fit, count: int, seed: int = 0) -> Draws:
-    """Refit ``count`` resamples of the runs, drawn with replacement, all side by side.
+    """Refit ``count`` resamples of the runs (or clusters of them), drawn with replacement, side by side.
 
     An exponent that the data do not determine is held, in each draw, at one of the values with which the law
     fits the runs as well as chance allows; so the sample shows what is open.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(seed))
     region = region_of(fit)
-    bound = region.bound
-    problem, n_runs = bound.problem, fit.n_runs
-    weights = rng.multinomial(n_runs, np.full(n_runs, 1.0 / n_runs), size=count) * problem.weights
-    start = np.tile(bound.to_internal(fit.point), (count, 1))
-    maps = None
-    how = f"bootstrap refits over {n_runs} runs"
+    bound, problem = region.bound, region.bound.problem
+    groups = fit.groups
+    n_groups = int(groups.max()) + 1
+    if n_groups <= problem.map.n_free + 1:  # as the fit itself does, and says
+        groups = np.arange(fit.n_runs)
+        n_groups = fit.n_runs
+    whom = f"{n_groups} {'runs' if n_groups == fit.n_runs else 'clusters'}"
     held = _open_exponents(fit, bound)
-    if held:
-        columns = [fit.form.param_names.index(name) for name in held]
-        possible = _possible(region, columns, rng)
-        start = possible[rng.integers(len(possible), size=count)]
-        maps = _holding(bound, columns, start)
-        how += f", {' and '.join(held)} held at values from {OPEN_EXPONENTS[0]:g} to {OPEN_EXPONENTS[1]:g}"
-    solved = problem.solve(start, weights=weights.astype(float), maps=maps)
+    if not held:
+        sample = bootstrap_bound(bound, bound.to_internal(fit.point), groups, resamples=count, seed=seed)
+        points = sample.points[np.isfinite(sample.points).all(1)]
+        return Draws(points, f"{len(points)} bootstrap refits over {whom}", n_groups, problem.map.n_free)
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    columns = [fit.form.param_names.index(name) for name in held]
+    possible = _possible(region, columns, rng)
+    start = possible[rng.integers(len(possible), size=count)]
+    weights = draw_counts(rng, groups, count) * problem.weights
+    solved = problem.solve(start, weights=weights, maps=_holding(bound, columns, start))
     good = np.isfinite(solved.cost)
-    return Draws(bound.to_point(solved.params[good]), f"{int(good.sum())} {how}")
+    how = f"{int(good.sum())} bootstrap refits over {whom}, {' and '.join(held)} held at values from "
+    how += f"{OPEN_EXPONENTS[0]:g} to {OPEN_EXPONENTS[1]:g}"
+    return Draws(bound.to_point(solved.params[good]), how, n_groups, problem.map.n_free)
 
 
 def _open_exponents(fit: Fit, bound: BoundForm) -> list[str]:

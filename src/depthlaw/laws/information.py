@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depthlaw.laws.draws import Draws, settled
+from depthlaw.laws.draws import Draws, has_profile, settled
 from depthlaw.laws.form import BoundForm, Form, shifted_log
 from depthlaw.laws.region import Region, region_of
+from depthlaw.laws.predict import scatter_of
 from depthlaw.laws.result import Fit
 from depthlaw.numerics.terms import Array
 
@@ -68,11 +69,16 @@ def information(fit: Fit, draws: Draws) -> Information:
     region: Region = region_of(fit)
     bound: BoundForm = region.bound
     basis = bound.transform @ bound.problem.map.matrix
-    variance = region.unit / float(bound.problem.weights.mean())
+    variance = scatter_of(region) ** 2
     scales = {s: fit.data[s] for s in fit.form.scales}
     weights = bound.problem.weights / bound.problem.weights.mean()
     rows = _derivatives(fit.form, draws.points, scales) @ basis / np.sqrt(variance)
     now = np.einsum("bri,r,brj->bij", rows, weights, rows)
+    if settled(fit) and not has_profile(fit):
+        # Clustered or robust: the sandwich says how much less (or more) the runs tell than independent rows.
+        inverse = np.linalg.pinv(basis)
+        sandwich = inverse @ fit.covariance @ inverse.T
+        now = np.broadcast_to(np.linalg.pinv(sandwich, hermitian=True), now.shape)
     prior = not settled(fit)
     if prior:
         spread = np.tile(PRIOR_SPREAD, len(fit.form.scales) + 1)[: len(bound.transform)]

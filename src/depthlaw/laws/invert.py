@@ -11,7 +11,7 @@ from scipy import optimize
 from depthlaw.errors import UsageError
 from depthlaw.laws.answers import Answer, Reach
 from depthlaw.laws.cheapest import cheapest
-from depthlaw.laws.draws import parameter_draws, settled
+from depthlaw.laws.draws import has_profile, parameter_draws
 from depthlaw.laws.predict import as_points, log_loss
 from depthlaw.laws.region import Region, profile_range, region_of
 from depthlaw.laws.result import Fit
@@ -69,7 +69,7 @@ def _one_scale(
     solve = _needed(fit, loss, scale, others)
     best = float(solve(fit.point[None])[0])
     limit = float(np.exp(log_loss(fit, at(LARGEST))(fit.point[None])[0]))
-    if settled(fit):
+    if has_profile(fit):
         how = "profile likelihood, inverted"
         limits = np.exp(profile_range(region, log_loss(fit, at(LARGEST))))
         ends = (
@@ -79,9 +79,8 @@ def _one_scale(
     else:
         sampled = parameter_draws(fit, draws, seed)
         how = f"quantiles of {sampled.how}"
-        tails = [(1 - level) / 2, (1 + level) / 2]
-        limits = np.quantile(np.exp(log_loss(fit, at(LARGEST))(sampled.points)), tails)
-        ends = tuple(np.quantile(solve(sampled.points), tails, method="inverted_cdf"))
+        limits = np.exp(sampled.interval(log_loss(fit, at(LARGEST))(sampled.points), level))
+        ends = sampled.interval(solve(sampled.points), level)
     value = offset + float(np.exp(best)) if np.isfinite(best) else None
     found = {**others, scale: value} if value is not None else dict(others)
     answer, reason = Answer.REACHED, ""

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from depthlaw.errors import FitError, Notice
+from depthlaw.errors import FitError, Notice, UsageError
 from depthlaw.laws.allocate import Laws, growth, model_exponent
 from depthlaw.laws.budget import Budget, budget_of
 from depthlaw.laws.buildable import buildable_shapes
-from depthlaw.laws.draws import Draws, parameter_draws, settled
+from depthlaw.laws.draws import Draws, has_profile, parameter_draws
 from depthlaw.laws.flatness import curve_at_equal_cost, flat_ranges, regret
 from depthlaw.laws.plan_config import PlanConfig
 from depthlaw.laws.planned import Growth, Plan, Range
@@ -51,7 +51,12 @@ def plan(fit: Fit, config: PlanConfig | None = None, **settings: Any) -> Plan:
     level = fit.level if config.level is None else config.level
     budget = budget_of(config, fit.form, ray)
     draws = parameter_draws(fit, config.draws, config.seed)
-    profiled = config.intervals == "profile" or (config.intervals == "auto" and settled(fit))
+    if config.intervals == "profile" and not has_profile(fit):
+        raise UsageError(
+            "this fit has no profile likelihood: a parameter is open, runs are clustered, or it is robust.",
+            "Use --intervals bootstrap, or auto.",
+        )
+    profiled = config.intervals == "profile" or (config.intervals == "auto" and has_profile(fit))
     ranged = _profiles(fit, level) if profiled else _quantiles(fit, draws, level)
 
     laws = Laws(fit.form, fit.point[None])
@@ -124,10 +129,7 @@ def _profiles(fit: Fit, level: float) -> Ranger:
 
 def _quantiles(fit: Fit, draws: Draws, level: float) -> Ranger:
     def ranged(quantity: Quantity) -> Range:
-        values = quantity(draws.points)
-        values = values[np.isfinite(values)]
-        low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]) if len(values) else (np.nan, np.nan)
-        return Range(float(quantity(fit.point[None])[0]), float(low), float(high))
+        return Range(float(quantity(fit.point[None])[0]), *draws.interval(quantity(draws.points), level))
 
     return ranged
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from depthlaw.errors import Notice, UsageError
-from depthlaw.laws.draws import Draws, parameter_draws, settled
+from depthlaw.laws.draws import Draws, has_profile, parameter_draws
 from depthlaw.laws.form import shifted_log
 from depthlaw.laws.region import Quantity, Region, delta_range, profile_range, region_of
 from depthlaw.laws.result import Fit
-from depthlaw.laws.support import FAR, NEAR, Distance, dials, distance, undetermined
+from depthlaw.laws.support import FAR, NEAR, NOT_SCALES, Distance, dials, distance, undetermined
 from depthlaw.numerics.terms import Array
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def predict_at(
     terms = _split(fit, points, mask)
     loss = np.where(mask, np.nan, fit.predict(points))
     low, high, how = _intervals(fit, points, region, ~mask, level, draws, seed)
-    scatter = float(np.sqrt(region.unit / region.bound.problem.weights.mean()))
+    scatter = scatter_of(region)
     far = region.threshold * scatter
     away = distance(fit, points)
     notices = _notices(away, mask, reasons)
@@ -177,7 +177,7 @@ def as_points(fit: Fit, scales: Mapping[str, ArrayLike]) -> dict[str, Array]:
     UsageError
         If one is missing, not positive, or they do not broadcast.
     """
-    known = [s for s in fit.data if s not in ("loss", "weights")]
+    known = [s for s in fit.data if s not in NOT_SCALES]
     missing = [s for s in fit.form.scales if s not in scales]
     if missing:
         needed = ", ".join(f"--{s}" for s in missing)
@@ -191,6 +191,14 @@ def as_points(fit: Fit, scales: Mapping[str, ArrayLike]) -> dict[str, Array]:
         if not (np.isfinite(array) & (array > 0)).all():
             raise UsageError(f"{scale} must be positive, not {array[~(array > 0)][:1]}.")
     return {s: np.broadcast_to(a, (size,)).copy() for s, a in arrays.items()}
+
+
+def scatter_of(region: Region) -> float:
+    """Residual standard deviation of ln loss, freedom taken into account; also for a Huber objective."""
+    problem = region.bound.problem
+    residual = problem.residuals(region.params(np.zeros((1, region.root.shape[1]))))[0][0]
+    weights = problem.weights / problem.weights.mean()
+    return float(np.sqrt(weights @ residual**2 / max(problem.n_runs - problem.map.n_free, 1)))
 
 
 def _split(fit: Fit, points: Mapping[str, Array], mask: NDArray[np.bool_]) -> dict[str, Array]:
@@ -213,11 +221,11 @@ def _intervals(
 ) -> tuple[Array, Array, str]:
     size = len(wanted)
     low, high = np.full(size, np.nan), np.full(size, np.nan)
-    if not settled(fit):
+    if not has_profile(fit):
         draws = sample if isinstance(sample, Draws) else parameter_draws(fit, sample, seed)
-        losses = np.array([np.exp(log_loss(fit, points, i)(draws.points)) for i in range(size)])
-        tails = [(1 - level) / 2, (1 + level) / 2]
-        low[wanted], high[wanted] = np.quantile(losses[wanted], tails, axis=1)
+        for i in np.flatnonzero(wanted):
+            ends = draws.interval(log_loss(fit, points, int(i))(draws.points), level)
+            low[i], high[i] = np.exp(ends)
         return low, high, f"quantiles of {draws.how}"
     search = profile_range if wanted.sum() <= MOST_PROFILES else delta_range
     for i in np.flatnonzero(wanted):

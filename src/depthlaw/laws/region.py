@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
-from depthlaw.laws.form import BoundForm, bind
+from depthlaw.laws.bootstrap import rebind
+from depthlaw.laws.form import BoundForm
 from depthlaw.laws.identify import spectrum
 from depthlaw.laws.optimum import EXACT
 from depthlaw.laws.result import Fit
@@ -77,9 +78,8 @@ class Region:
 
 def region_of(fit: Fit, level: float | None = None) -> Region:
     """The likelihood region of ``fit`` at a level, ``None`` for the level of the fit."""
-    bound = bind(fit.form, fit.data, fit.data["loss"], fit.data.get("weights"))
+    bound, params = rebind(fit)
     problem = bound.problem
-    params = bound.to_internal(fit.point)
     cost = float(problem.cost(params[None])[0])
     pick = problem.map.pick
     at = params[pick]

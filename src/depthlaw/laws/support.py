@@ -13,6 +13,8 @@ from depthlaw.laws.identify import gaps_before, listing
 from depthlaw.laws.result import Fit
 from depthlaw.numerics.terms import Array
 
+NOT_SCALES = ("loss", "weights", "cluster")
+"""Columns of a fit's data that are no scales."""
 ON_RAY = 0.05
 """Log distance from the common line of two scales up to which a point counts as on it."""
 NEAR = 0.05
@@ -72,7 +74,7 @@ def undetermined(fit: Fit, scales: Mapping[str, Array]) -> tuple[NDArray[np.bool
         mask |= off
     for scale, values in fit.data.items():
         distinct = np.unique(values)
-        if scale in ("loss", "weights") or scale not in scales or len(distinct) > 2:
+        if scale in NOT_SCALES or scale not in scales or len(distinct) > 2:
             continue
         if len(distinct) == 2 and not (fit.form.floor and "floor" not in fit.form.fixed):
             continue

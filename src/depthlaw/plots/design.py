@@ -9,7 +9,7 @@ import numpy as np
 from depthlaw.laws.design import Design
 from depthlaw.laws.result import Fit
 from depthlaw.plots.law import LABELS
-from depthlaw.plots.style import FIT, MUTED, SECOND, scale_axis
+from depthlaw.plots.style import FIT, MUTED, POINTS, SECOND, scale_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ def draw_choice(ax: Axes, fit: Fit, design: Design) -> Axes:
 def draw_interval(ax: Axes, design: Design) -> Axes:
     """Draw the interval of the quantity now and as expected after the design and after a plain grid."""
     value = design.value
-    widths = {"now": design.expected_now, "after a plain grid": design.expected_grid}
+    widths = {"expected now": design.expected_now, "after a plain grid": design.expected_grid}
     widths["after these runs"] = design.expected_after
     logs = value is not None and (design.config.goal == "best-depth" or design.config.goal.startswith("c_"))
     for row, (name, width) in enumerate(reversed(widths.items())):
@@ -49,10 +49,11 @@ def draw_interval(ax: Axes, design: Design) -> Axes:
         low, high = value - width / 2, value + width / 2
         if logs:
             low, high = value * np.exp(-width / 2), value * np.exp(width / 2)
-        if name == "now" and design.now is not None and np.isfinite([design.now.low, design.now.high]).all():
-            low, high = design.now.low, design.now.high
         ax.plot([low, high], [row, row], color=color, lw=5, solid_capstyle="butt", zorder=2)
         ax.plot([value], [row], "o", color="white", ms=3, zorder=3)
+    if design.now is not None and np.isfinite([design.now.low, design.now.high]).all():
+        ax.plot([design.now.low, design.now.high], [2.33, 2.33], color=POINTS, lw=1.2, zorder=2)
+        ax.text(design.now.low, 2.38, "now, as fitted", fontsize=6.5, color=POINTS, va="bottom")
     if value is not None:
         ax.axvline(value, color=MUTED, lw=0.8, zorder=0)
     if logs:
@@ -60,5 +61,10 @@ def draw_interval(ax: Axes, design: Design) -> Axes:
     ax.set_yticks(range(len(widths)), list(reversed(widths)))
     ax.set_ylim(-0.6, len(widths) - 0.4)
     ax.set_xlabel("expected width, geometric mean" if value is None else design.goal.partition(" (")[0])
-    ax.set_title(f"{design.level:.0%} interval, {design.flops:.2g} FLOP")
+    ax.set_title(f"{design.level:.0%} interval for {_power(design.flops)} FLOP")
     return ax
+
+
+def _power(value: float) -> str:
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    return rf"${mantissa}\cdot10^{{{int(exponent)}}}$"

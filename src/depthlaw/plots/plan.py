@@ -93,16 +93,18 @@ def draw_landscape(ax: Axes, land: Landscape, fit: Fit, plan: Plan, count: Count
     for name, (width, depth) in MODELS.items():
         if low[0] < width < 0.8 * high[0] and low[1] < depth < 0.9 * high[1]:
             ax.plot([width], [depth], "^", ms=4, color="black", mew=0, zorder=4)
+            left = np.log(width / low[0]) > 0.6 * np.log(high[0] / low[0])
             ax.annotate(
-                name, (width, depth), xytext=(-4, 3), textcoords="offset points", fontsize=6.5, ha="right", zorder=6
-            )
+                name, (width, depth), xytext=(-5, 4) if left and depth > 64 else (5, -8),
+                textcoords="offset points", fontsize=6.5, ha="right" if left and depth > 64 else "left", zorder=6,
+            )  # fmt: skip
     scale_axis(ax, "x", base=2)
     scale_axis(ax, "y", base=2)
     ax.set_xlim(low[0], high[0])
     ax.set_ylim(low[1], high[1])
     ax.set_xlabel(LABELS["width"])
     ax.set_ylabel(LABELS["depth"])
-    ax.legend(loc="upper left", handlelength=1.4, fontsize=7)
+    ax.legend(loc="upper left", handlelength=1.4, fontsize=7, frameon=True, edgecolor="none", framealpha=0.9)
     return ax
 
 

@@ -102,7 +102,8 @@ def _growth(p: Plan) -> str:
     g = p.growth
     assert g is not None
     return (
-        f"growth (parameters ∝ m²ℓ): best depth = {number(g.prefactor.value, digits=3)} {_range(g.prefactor)} "
+        f"growth (parameters ∝ m²ℓ): best depth = {number(g.prefactor.value, digits=3)} "
+        f"[{number(g.prefactor.low, digits=2)}, {number(g.prefactor.high, digits=2)}] "
         f"× width^{number(g.exponent.value, digits=3)} {_range(g.exponent)}\n"
         f"  width and depth terms together fall as N^-{number(g.model_exponent.value, digits=3)} "
         f"{_range(g.model_exponent)}\n"

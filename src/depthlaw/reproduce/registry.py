@@ -45,6 +45,11 @@ EXPERIMENTS = (
         "Loss of language models against depth: the decomposed scaling law",
         "depthlaw.reproduce.fig2f:run",
     ),
+    Experiment(
+        "appB3",
+        "How sure is the depth exponent: bootstrap, held-out splits, excluded rows, depth - 2",
+        "depthlaw.reproduce.appb3:run",
+    ),
 )
 
 
