@@ -21,7 +21,7 @@ def design_command(
     options: LawOptions = AS_SAVED,
     output: Output = TO_TERMINAL,
 ) -> int:
-    """Choose the runs to train next, so that an exponent or the best depth becomes best known for the compute.
+    """Choose the runs to train next, so that an exponent or the best depth becomes best known.
 
     Lists them with their cost, and the interval to expect afterwards.
 
@@ -32,7 +32,9 @@ def design_command(
     """
     fitted = options.load(law, level=config.level, seed=config.seed)
     if output.dry_run:
-        output.emit_plan(config, [f"design for {fitted.form}, fitted to {fitted.n_runs} runs of {fitted.source}"])
+        output.emit_plan(
+            config, [f"design for {fitted.form}, fitted to {fitted.n_runs} runs of {fitted.source}"]
+        )
         return ExitCode.DONE
 
     from depthlaw.laws.design import design

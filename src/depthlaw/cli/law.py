@@ -66,7 +66,7 @@ class LawOptions:
     delta
         Where the Huber objective turns from squares to absolute values, in log units.
     errors
-        What counts as independent: rows, clusters (checkpoints of one run), or auto: clusters if there are any.
+        What counts as independent: rows, clusters (checkpoints of one run), auto: clusters if there are any.
     starts
         Starting points of the optimiser, at least 64.
     """

@@ -83,7 +83,13 @@ def predict_command(
 
 
 def _invert(
-    fitted: Fit, loss: float, scales: dict[str, Any], level: float | None, draws: int, seed: int, format: Format
+    fitted: Fit,
+    loss: float,
+    scales: dict[str, Any],
+    level: float | None,
+    draws: int,
+    seed: int,
+    format: Format,
 ) -> int:
     from depthlaw.laws.answers import Answer
     from depthlaw.laws.invert import reach

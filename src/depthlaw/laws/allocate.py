@@ -157,16 +157,14 @@ def best_under_compute(
     if depths is not None:
         held = np.clip(depth, *depths)
         fixed = _log(held - laws.offset("depth"))
-        again = _newton(
-            lambda v: equations(np.stack([v[:, 0], fixed], 1), free_depth=False), u[:, :1].copy()
-        )
+        again = _newton(lambda v: equations(np.stack([v[:, 0], fixed], 1), free_depth=False), u[:, :1].copy())
         width = np.where(held == depth, width, laws.offset("width") + np.exp(again[:, 0]))
         depth = held
     return Best(width, depth, compute / per_token(width, depth))
 
 
 def best_on_ray(laws: Laws, count: Count, total: float, ray: Dial, *, shared: bool) -> Best:
-    """The size along a line in (width, depth) with ``count`` = ``total``, or × tokens = ``total`` if shared."""
+    """The size along a line in (width, depth) with ``count`` (× tokens if shared) = ``total``."""
     size = len(laws.points)
     sign = ray.slope if ray.one == "width" else 1.0 / ray.slope  # d ln depth / d ln width
 
@@ -178,7 +176,8 @@ def best_on_ray(laws: Laws, count: Count, total: float, ray: Dial, *, shared: bo
 
     def by_count(u: Array) -> Array:
         width, depth = shape(u[:, 0])
-        return (np.log(count(width, depth)) - np.log(total))[:, None]
+        value: Array = np.log(count(width, depth)) - np.log(total)
+        return value[:, None]
 
     def by_gain(u: Array) -> Array:
         width, depth = shape(u[:, 0])
@@ -189,7 +188,8 @@ def best_on_ray(laws: Laws, count: Count, total: float, ray: Dial, *, shared: bo
             laws.log_steepness("depth", _log(depth - laws.offset("depth"))) + np.log(sign),
         )
         by_tokens = laws.log_steepness("tokens", _log(tokens - laws.offset("tokens")))
-        return (gain - np.log(s_width + sign * s_depth) - by_tokens)[:, None]
+        value: Array = gain - np.log(s_width + sign * s_depth) - by_tokens
+        return value[:, None]
 
     u = _newton(by_gain if shared else by_count, np.full((size, 1), np.log(total) / (7 if shared else 3)))
     width, depth = shape(u[:, 0])
@@ -199,7 +199,8 @@ def best_on_ray(laws: Laws, count: Count, total: float, ray: Dial, *, shared: bo
 def growth(laws: Laws) -> tuple[Array, Array]:
     """Prefactor and exponent of the best depth as a power of the width, (laws,) each.
 
-    Exact for counts ∝ m²ℓ and scales without offset; the paper's section on consequences, SPEC section 1.
+    Exact for counts ∝ m²ℓ and scales without offset. Liu et al. 2026 (arXiv 2602.05970) draw the
+    consequence for exponents near 1.
     """
     log_cm, alpha_m = laws.coefficient("width")
     log_cl, alpha_l = laws.coefficient("depth")
@@ -241,8 +242,8 @@ def _newton(equations: Callable[[Array], Array], u: Array) -> Array:
             step = -np.linalg.solve(jacobian, value[:, :, None])[:, :, 0]
             u = u + np.clip(step, -8.0, 8.0)
             u[np.abs(u).max(1) > LIMIT] = np.nan
-            if not (np.abs(step) > TOLERANCE).any():
+            if not np.any(np.abs(step) > TOLERANCE):
                 break
         else:
-            u[(np.abs(step) > 1e-6).any(1)] = np.nan
+            u[np.abs(step).max(1) > 1e-6] = np.nan
     return u

@@ -89,7 +89,9 @@ def budget_of(config: PlanConfig, form: Form, ray: Dial | None) -> Budget:
     """
     config.require_budget()
     count, per_token = config.parameters, config.per_token
-    depths = None if config.depth_range is None else (float(config.depth_range[0]), float(config.depth_range[1]))
+    depths = (
+        None if config.depth_range is None else (float(config.depth_range[0]), float(config.depth_range[1]))
+    )
     knows_tokens = "tokens" in form.scales
     if config.params is not None:
         words = [f"{config.params:.4g} parameters ({count.label})"]
@@ -99,7 +101,9 @@ def budget_of(config: PlanConfig, form: Form, ray: Dial | None) -> Budget:
             words.append(f"{tokens:.4g} tokens: {config.flops:.4g} FLOP at 6 N D")
         elif knows_tokens:
             tokens = config.tokens or TOKENS_PER_PARAMETER * config.params
-            words.append(f"{tokens:.4g} tokens" + ("" if config.tokens else " (20 for every parameter: none given)"))
+            words.append(
+                f"{tokens:.4g} tokens" + ("" if config.tokens else " (20 for every parameter: none given)")
+            )
         return Budget(count, config.params, False, tokens, depths, ray, tuple(words))
     assert config.flops is not None, "require_budget holds this"
     words = [f"{config.flops:.4g} FLOP of training ({per_token.label})"]

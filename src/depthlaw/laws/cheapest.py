@@ -19,9 +19,7 @@ BUDGETS = (4.0, 160.0)
 """Logs of the budgets searched, parameters or FLOP."""
 
 
-def cheapest(
-    fit: Fit, loss: float, given: Mapping[str, float], level: float, draws: int, seed: int
-) -> Reach:
+def cheapest(fit: Fit, loss: float, given: Mapping[str, float], level: float, draws: int, seed: int) -> Reach:
     """Fewest parameters (12 m²ℓ) when tokens are given, else least compute (6·N·D), by the best allocation.
 
     Raises
@@ -63,9 +61,7 @@ def cheapest(
     )
 
 
-def _least(
-    laws: Laws, loss: float, given: Mapping[str, float], floor: Array
-) -> tuple[Array, Best]:
+def _least(laws: Laws, loss: float, given: Mapping[str, float], floor: Array) -> tuple[Array, Best]:
     """Smallest budget (laws,) under which each law's best loss is ``loss``, by bisection in its log."""
     per_token = NOMINAL.times(TRAINING_PASSES, "")
 
@@ -78,7 +74,7 @@ def _least(
     for _ in range(60):
         middle = 0.5 * (low + high)
         best = allocate(middle)
-        tokens = given.get("tokens") if best.tokens is None else best.tokens
+        tokens = given["tokens"] if best.tokens is None else best.tokens
         above = laws.loss(width=best.width, depth=best.depth, tokens=tokens) > loss
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return np.where(floor < loss, np.exp(high), np.inf), allocate(high)

@@ -40,9 +40,11 @@ class Candidates:
 def criterion(information: Array, goal: Array | None) -> float:
     """Mean over laws of ln var(goal), or of −ln det/free without one; smaller is better."""
     if goal is None:
-        return float(-np.mean(np.linalg.slogdet(information)[1])) / information.shape[-1]
+        log_determinant: Array = np.linalg.slogdet(information)[1]
+        return -float(np.mean(log_determinant)) / float(information.shape[-1])
     solved = np.linalg.solve(information, goal[:, :, None])[:, :, 0]
-    return float(np.mean(np.log(np.einsum("bi,bi->b", goal, solved))))
+    variance = np.einsum("bi,bi->b", goal, solved)
+    return float(np.mean(np.log(variance)))
 
 
 def choose(
@@ -73,7 +75,8 @@ def choose(
 
 def _with(now: Array, candidates: Candidates, chosen: list[int]) -> Array:
     rows = candidates.rows[:, chosen]
-    return now + np.einsum("bki,bkj->bij", rows, rows)
+    whole: Array = now + np.einsum("bki,bkj->bij", rows, rows)
+    return whole
 
 
 def _gains(information: Array, candidates: Candidates, goal: Array | None) -> Array:
@@ -81,11 +84,12 @@ def _gains(information: Array, candidates: Candidates, goal: Array | None) -> Ar
     solved = np.linalg.solve(information, candidates.rows.transpose(0, 2, 1))  # (laws, free, candidates)
     leverage = np.einsum("bki,bik->bk", candidates.rows, solved)
     if goal is None:
-        return np.asarray(np.log1p(leverage).mean(0)) / information.shape[-1]
+        gain: Array = np.log1p(leverage).mean(0) / information.shape[-1]
+        return gain
     along = np.einsum("bi,bik->bk", goal, solved)
     variance = np.einsum("bi,bi->b", goal, np.linalg.solve(information, goal[:, :, None])[:, :, 0])
     share = np.clip(along**2 / (1 + leverage) / variance[:, None], 0.0, 1.0 - 1e-12)
-    gain: Array = -np.log1p(-share).mean(0)
+    gain = -np.log1p(-share).mean(0)
     return gain
 
 
@@ -95,7 +99,13 @@ def _allowed(candidates: Candidates, chosen: list[int], left: float) -> Array:
 
 
 def _fill(
-    now: Array, candidates: Candidates, goal: Array | None, budget: float, most: int, chosen: list[int], power: float
+    now: Array,
+    candidates: Candidates,
+    goal: Array | None,
+    budget: float,
+    most: int,
+    chosen: list[int],
+    power: float,
 ) -> tuple[list[int], bool]:
     chosen, added = list(chosen), False
     while len(chosen) < most:

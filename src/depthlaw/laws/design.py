@@ -65,8 +65,8 @@ class Design:
     now
         Its interval from the runs at hand (profile likelihood).
     expected_now, expected_after, expected_grid
-        Expected width of the interval, the median over the sampled laws: with the runs at hand, with the design, with a plain grid of equal cost
-        (every combination of three widths and three depths on the same tokens). A width is high − low for a
+        Expected width of the interval, the median over the sampled laws: with the runs at hand, with the
+        design, with a plain grid of equal cost (three widths × three depths on the same tokens). A width is high − low for a
         parameter, ln(high/low) for a depth, and for all parameters the mean of the log widths, exponentiated.
     after
         The interval expected afterwards, if the estimate stays.
@@ -103,7 +103,8 @@ class Design:
         names = ("width", "depth", "tokens", "flops")
         head = "".join(f"<th>{name}</th>" for name in names)
         body = "".join(
-            "<tr>" + "".join(f"<td>{getattr(r, name):.4g}</td>" for name in names) + "</tr>" for r in self.runs
+            "<tr>" + "".join(f"<td>{getattr(r, name):.4g}</td>" for name in names) + "</tr>"
+            for r in self.runs
         )
         return f"<table><caption>{self.goal}</caption><tr>{head}</tr>{body}</table>"
 
@@ -143,7 +144,9 @@ def design(fit: Fit, config: DesignConfig | None = None, **settings: Any) -> Des
     options = candidate_grid(fit, config)
     cost = flops_of(options)
     chosen = list(
-        choose(known.now, Candidates(known.rows(options), cost, config.repeats), goal, config.budget, config.most)
+        choose(
+            known.now, Candidates(known.rows(options), cost, config.repeats), goal, config.budget, config.most
+        )
     )
     if not chosen:
         raise UsageError(
@@ -164,7 +167,8 @@ def design(fit: Fit, config: DesignConfig | None = None, **settings: Any) -> Des
             flops=float(cost[k]),
             loss=float(fit.predict(_take(options, [k]))[0]),
             without=float(
-                np.median(expected_widths(known, goal, _take(options, chosen[:i] + chosen[i + 1 :]), level)) / mean
+                np.median(expected_widths(known, goal, _take(options, chosen[:i] + chosen[i + 1 :]), level))
+                / mean
             ),
         )
         for i, k in enumerate(chosen)
@@ -266,11 +270,16 @@ def _intervals(
 
 
 def _doubts(known: Information, fit: Fit) -> tuple[Notice, ...]:
+    trust = Notice(
+        "design-trusts-the-form",
+        "the choice trusts the form of the law up to the corners of the grid; runs in between would show "
+        "whether it holds there",
+    )
     if not known.prior:
-        return ()
+        return (trust,)
     names = ", ".join(p.name for p in fit.params if p.status is Status.NOT_IDENTIFIED)
     message = (
         f"the runs at hand leave {names} open: widths are around the laws that remain possible, with a weak "
         "prior (exponents ± 2); refit after the runs"
     )
-    return (Notice("not-identified", message),)
+    return (Notice("not-identified", message), trust)

@@ -14,10 +14,10 @@ class DesignConfig:
     Attributes
     ----------
     budget
-        Training compute for all new runs together, in FLOP (6 N D with N = 12 m²ℓ, no embeddings).
+        Training compute for all new runs together, in FLOP (6 N D, N = 12 m²ℓ without embeddings).
     goal
-        What shall become best known: a parameter such as alpha_depth, best-depth (with --params or --flops) or
-        all (all parameters together, D-optimal).
+        What shall become best known: a parameter such as alpha_depth, best-depth (with --params or --flops),
+        or all (all parameters together, D-optimal).
     params
         Budget of parameters (12 m²ℓ) at which the best depth shall be known.
     flops

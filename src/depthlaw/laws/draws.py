@@ -109,7 +109,8 @@ def _open_exponents(fit: Fit, bound: BoundForm) -> list[str]:
 
 def _possible(region: Region, columns: list[int], rng: np.random.Generator) -> Array:
     """Parameters (some, params) with the exponents in ``columns`` held, no worse than chance allows."""
-    values = np.exp(rng.uniform(*np.log(OPEN_EXPONENTS), (TRIALS, len(columns))))
+    low, high = (float(np.log(end)) for end in OPEN_EXPONENTS)
+    values = np.exp(rng.uniform(low, high, (TRIALS, len(columns))))
     optimum = region.params(np.zeros((1, region.root.shape[1])))
     start = np.repeat(optimum, TRIALS, axis=0)
     start[:, columns] = values

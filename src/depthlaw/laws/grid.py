@@ -46,7 +46,7 @@ def plain_grid(fit: Fit, config: DesignConfig) -> Mapping[str, Array]:
     """Three widths × three depths across the data on equal tokens, together costing the budget."""
     widths = _widths(fit, config, 3)
     depth = np.array(config.depths, float) if config.depths else fit.data["depth"]
-    depths = np.unique(np.round(np.geomspace(depth.min(), depth.max(), 3)))
+    depths = np.unique(np.round(np.geomspace(float(depth.min()), float(depth.max()), 3)))
     width, depth = (g.ravel() for g in np.meshgrid(widths, depths, indexing="ij"))
     tokens = config.budget / float(TRAINING_PASSES * NOMINAL(width, depth).sum())
     return {"width": width, "depth": depth, "tokens": np.full(len(width), tokens)}

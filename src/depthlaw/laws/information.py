@@ -9,8 +9,8 @@ import numpy as np
 
 from depthlaw.laws.draws import Draws, has_profile, settled
 from depthlaw.laws.form import BoundForm, Form, shifted_log
-from depthlaw.laws.region import Region, region_of
 from depthlaw.laws.predict import scatter_of
+from depthlaw.laws.region import Region, region_of
 from depthlaw.laws.result import Fit
 from depthlaw.numerics.terms import Array
 
@@ -51,13 +51,14 @@ class Information:
     def rows(self, scales: Mapping[str, Array]) -> Array:
         """Derivatives (laws, runs, free) of ln loss over s, at scales (runs,)."""
         by_point = _derivatives(self.form, self.points, scales)
-        return np.asarray(by_point @ self.basis) / np.sqrt(self.variance)
+        rows: Array = by_point @ self.basis / np.sqrt(self.variance)
+        return rows
 
     def gradient(self, quantity: Callable[[Array], Array]) -> Array:
         """Derivatives (laws, free) of a quantity of the law, numerically."""
         step = 1e-4
         size = self.basis.shape[1]
-        columns = []
+        columns: list[Array] = []
         for k in range(size):
             move = step * self.basis[:, k]
             columns.append((quantity(self.points + move) - quantity(self.points - move)) / (2 * step))
@@ -83,9 +84,7 @@ def information(fit: Fit, draws: Draws) -> Information:
     if prior:
         spread = np.tile(PRIOR_SPREAD, len(fit.form.scales) + 1)[: len(bound.transform)]
         now = now + np.diag(1.0 / spread[bound.problem.map.pick] ** 2)
-    return Information(
-        fit.form, draws.points, now, variance, basis, fit.n_runs, basis.shape[1], prior
-    )
+    return Information(fit.form, draws.points, now, variance, basis, fit.n_runs, basis.shape[1], prior)
 
 
 def _derivatives(form: Form, points: Array, scales: Mapping[str, Array]) -> Array:

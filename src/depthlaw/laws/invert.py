@@ -57,7 +57,12 @@ def reach(
 
 
 def _one_scale(
-    fit: Fit, loss: float, scale: str, given: Mapping[str, float], region: Region, sample: tuple[float, int, int]
+    fit: Fit,
+    loss: float,
+    scale: str,
+    given: Mapping[str, float],
+    region: Region,
+    sample: tuple[float, int, int],
 ) -> Reach:
     level, draws, seed = sample
     offset = fit.form.offsets.get(scale, 0.0)
@@ -105,7 +110,7 @@ def _one_scale(
 
 
 def _needed(fit: Fit, loss: float, scale: str, others: Mapping[str, float]) -> Callable[[Array], Array]:
-    """Log (less offset) of the scale that reaches ``loss``, for points (laws, params); inf where none does."""
+    """Log (less offset) of the scale that reaches ``loss``, by points (laws, params); inf where none does."""
     k = 2 * fit.form.scales.index(scale)
 
     def needed(points: Array) -> Array:

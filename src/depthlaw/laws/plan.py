@@ -1,8 +1,8 @@
-"""``plan``: the best width, depth and tokens under a budget, how sure that is, and what the neighbours cost."""
+"""``plan``: the best width, depth and tokens under a budget, how sure that is, what neighbours cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +14,10 @@ from depthlaw.laws.budget import Budget, budget_of
 from depthlaw.laws.buildable import buildable_shapes
 from depthlaw.laws.draws import Draws, has_profile, parameter_draws
 from depthlaw.laws.flatness import curve_at_equal_cost, flat_ranges, regret
+from depthlaw.laws.form import to_coordinate
 from depthlaw.laws.plan_config import PlanConfig
 from depthlaw.laws.planned import Growth, Plan, Range
-from depthlaw.laws.predict import predict_at
+from depthlaw.laws.predict import predict_points
 from depthlaw.laws.refuse import require_terms, shape_refusal
 from depthlaw.laws.region import Quantity, profile_range, region_of
 from depthlaw.laws.result import Fit
@@ -65,12 +66,12 @@ def plan(fit: Fit, config: PlanConfig | None = None, **settings: Any) -> Plan:
     if not np.isfinite([width, depth]).all():
         raise FitError("the best shape is not identified: no finite shape is best under this law.")
     at = {s: x for s, x in (("width", width), ("depth", depth), ("tokens", tokens)) if s in fit.form.scales}
-    prediction = predict_at(fit, level=level, draws=draws, **at)
+    prediction = predict_points(fit, at, level=level, draws=draws)
     depths = _scale(ranged, budget, fit, lambda b: b.depth)
     loss = ranged(lambda p: np.log(_loss(fit, budget, p)))
     spread = Range(*(float(np.exp(x)) for x in (loss.value, loss.low, loss.high)))
     free = ray is None
-    wanted = [s for s in config.shapes] if free else []
+    wanted = config.shapes if free else ()
     sampled = regret(Laws(fit.form, draws.points), budget, at, level)
     made = buildable_shapes(laws, budget, config, width, spread.value) if free and config.show else ()
     return Plan(
@@ -84,7 +85,10 @@ def plan(fit: Fit, config: PlanConfig | None = None, **settings: Any) -> Plan:
         loss=spread,
         run=(float(prediction.run_low[0]), float(prediction.run_high[0])),
         terms={name: float(value[0]) for name, value in prediction.terms.items()},
-        closed_form=budget.count.pure and not fit.form.offsets and free,
+        closed_form=budget.count.pure
+        and not fit.form.offsets
+        and free
+        and depth not in (budget.depths or ()),
         growth=_growth(fit, budget, ranged) if free else None,
         flat=flat_ranges(laws, budget, depth) if free else (),
         regret=sampled,
@@ -99,6 +103,20 @@ def plan(fit: Fit, config: PlanConfig | None = None, **settings: Any) -> Plan:
         how="profile likelihood" if profiled else f"quantiles of {draws.how}",
         notices=(*prediction.notices, *_doubts(depths, sampled, config, free)),
     )
+
+
+def best_under(fit: Fit, config: PlanConfig, values: Mapping[str, float]) -> dict[str, float]:
+    """The best width, depth (and tokens) under another law of the same form, given in natural units."""
+    names = fit.form.param_names
+    point = np.array([to_coordinate(name, values.get(name, 0.0)) for name in names])
+    laws = Laws(fit.form, point[None])
+    budget = budget_of(config, fit.form, None)
+    best = budget.best(laws)
+    tokens = float(budget.tokens_of(best)[0])
+    found = {"width": float(best.width[0]), "depth": float(best.depth[0])}
+    if np.isfinite(tokens):
+        found["tokens"] = tokens
+    return {**found, "loss": float(budget.loss(laws, best)[0])}
 
 
 def _ray(fit: Fit, config: PlanConfig) -> Dial | None:
@@ -162,9 +180,7 @@ def _growth(fit: Fit, budget: Budget, ranged: Ranger) -> Growth:
     )
 
 
-def _doubts(
-    depth: Range, sampled: tuple[float, float], config: PlanConfig, free: bool
-) -> tuple[Notice, ...]:
+def _doubts(depth: Range, sampled: tuple[float, float], config: PlanConfig, free: bool) -> tuple[Notice, ...]:
     found = []
     if free and not depth.high <= UNDECIDED * depth.low:
         message = (
@@ -173,5 +189,7 @@ def _doubts(
         )
         found.append(Notice("interval-does-not-decide", message))
     if config.depth_range is not None and depth.value in config.depth_range:
-        found.append(Notice("depth-at-edge", f"the best depth is at the edge of --depth-range: {depth.value:g}"))
+        found.append(
+            Notice("depth-at-edge", f"the best depth is at the edge of --depth-range: {depth.value:g}")
+        )
     return tuple(found)

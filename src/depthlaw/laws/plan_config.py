@@ -30,8 +30,8 @@ class PlanConfig:
     count
         What --params counts: nominal (12 m²ℓ, no embeddings), non-embedding or total (exact, of --arch).
     flop_count
-        What --flops counts: 6ND (six for every parameter, as --count counts them, and token), or exact (weights
-        of blocks and head, and attention over the context).
+        What --flops counts: 6ND (six for every parameter, as --count has it, and token), or exact (weights of
+        blocks and head, and attention over the context).
     ray
         Keep to the line along which width and depth grow together in a table with one shape dial.
     shape
@@ -59,7 +59,7 @@ class PlanConfig:
     context
         Longest text in tokens, for attention FLOP and learned positions.
     intervals
-        Profile likelihood, or quantiles of bootstrap refits; auto takes the profile unless a parameter is open.
+        Profile likelihood or bootstrap quantiles; auto takes the profile where the fit has one.
     level
         Confidence level of the intervals; that of the fit by default.
     draws

@@ -144,7 +144,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class Curve:
-    """The loss along equal cost: (depths,) each, with the band of the sampled laws' excess over their best."""
+    """The loss along equal cost, (depths,) each; the band is the sampled laws' excess over their best."""
 
     depth: Array
     width: Array

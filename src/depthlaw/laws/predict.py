@@ -99,7 +99,9 @@ class Prediction:
             "<tr>" + "".join(f"<td>{column[i]:.5g}</td>" for column in columns.values()) + "</tr>"
             for i in range(min(len(self), 20))
         )
-        return f"<table><caption>{self.level:.0%} intervals, {self.how}</caption><tr>{head}</tr>{rows}</table>"
+        return (
+            f"<table><caption>{self.level:.0%} intervals, {self.how}</caption><tr>{head}</tr>{rows}</table>"
+        )
 
 
 def log_loss(fit: Fit, scales: Mapping[str, Array], index: int = 0) -> Quantity:
@@ -122,18 +124,32 @@ def log_loss(fit: Fit, scales: Mapping[str, Array], index: int = 0) -> Quantity:
 def predict_at(
     fit: Fit, *, level: float | None = None, draws: int | Draws = 400, seed: int = 0, **scales: ArrayLike
 ) -> Prediction:
+    """Predict the loss at points: ``predict_at(fit, width=4096, depth=32, tokens=1e12)``.
+
+    See `predict_points`, which takes the scales as a mapping.
+    """
+    return predict_points(fit, scales, level=level, draws=draws, seed=seed)
+
+
+def predict_points(
+    fit: Fit,
+    scales: Mapping[str, ArrayLike],
+    *,
+    level: float | None = None,
+    draws: int | Draws = 400,
+    seed: int = 0,
+) -> Prediction:
     """Predict the loss at points.
 
     Parameters
     ----------
+    scales
+        Numbers or arrays (points,) that broadcast; one for every term of the law.
     level
         Of the intervals; ``None`` for that of the fit.
     draws, seed
         How many refits make the intervals of a fit with parameters that are not identified, or the refits
         themselves.
-    **scales
-        ``width=…``, ``depth=…``, ``tokens=…``: numbers or arrays (points,) that broadcast; one for every term
-        of the law.
 
     Raises
     ------
@@ -185,7 +201,9 @@ def as_points(fit: Fit, scales: Mapping[str, ArrayLike]) -> dict[str, Array]:
     arrays = {s: np.atleast_1d(np.asarray(scales[s], float)) for s in known if s in scales}
     sizes = {len(a) for a in arrays.values()} - {1}
     if len(sizes) > 1:
-        raise UsageError(f"the scales have {' and '.join(map(str, sorted(sizes)))} values.", "Give as many of each.")
+        raise UsageError(
+            f"the scales have {' and '.join(map(str, sorted(sizes)))} values.", "Give as many of each."
+        )
     size = next(iter(sizes), 1)
     for scale, array in arrays.items():
         if not (np.isfinite(array) & (array > 0)).all():
@@ -239,7 +257,12 @@ def _notices(away: Distance, mask: NDArray[np.bool_], reasons: tuple[str, ...]) 
     if outside.any():
         worst = int(np.argmax(np.where(outside, away.hull, -1.0)))
         code = "far-outside-data" if away.hull[worst] > FAR else "outside-data"
-        which = "the point is" if len(mask) == 1 else f"{outside.sum()} of {len(mask)} points are outside; the farthest is"
-        message = f"{which} {away.words(worst)}: the interval knows the law's parameters, not whether it holds there"
+        which = (
+            "the point is"
+            if len(mask) == 1
+            else f"{outside.sum()} of {len(mask)} points are outside; the farthest is"
+        )
+        doubt = "the interval is about the law's parameters, not about whether it holds there"
+        message = f"{which} {away.words(worst)}: {doubt}"
         found.append(Notice(code, message))
     return tuple(found)

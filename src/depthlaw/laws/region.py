@@ -104,7 +104,7 @@ def region_of(fit: Fit, level: float | None = None) -> Region:
 
 
 def profile_range(region: Region, quantity: Quantity) -> tuple[float, float]:
-    """Smallest and largest value of ``quantity`` in the region; an end may be infinite (or NaN if unknown)."""
+    """Smallest and largest value of ``quantity`` in the region; infinite where open, NaN where not found."""
     size = region.root.shape[1]
     step = 1e-4
     moves = np.concatenate([step * np.eye(size), -step * np.eye(size)])

@@ -78,9 +78,7 @@ def what_if(
     )
 
 
-def margins(
-    form: Form, at: Mapping[str, float], config: PlanConfig, ranged: Ranger
-) -> tuple[Margin, ...]:
+def margins(form: Form, at: Mapping[str, float], config: PlanConfig, ranged: Ranger) -> tuple[Margin, ...]:
     """What one more layer, 10 % more width and 10 % more tokens are worth at a point."""
     at = {s: x for s, x in at.items() if s in form.scales}
     found = []
@@ -95,7 +93,8 @@ def margins(
             return laws.loss(**at) - laws.loss(**after)
 
         size = [
-            float(config.parameters(np.array(where["width"]), np.array(where["depth"]))) for where in (at, after)
+            float(config.parameters(np.array(where["width"]), np.array(where["depth"])))
+            for where in (at, after)
         ]
         flops = [
             float(config.per_token(np.array(where["width"]), np.array(where["depth"])))
@@ -111,5 +110,3 @@ def training_flops(config: PlanConfig, width: float, depth: float, tokens: float
     if not np.isfinite(tokens):
         return None
     return float(config.per_token(np.array(width), np.array(depth))) * tokens
-
-

@@ -55,11 +55,22 @@ class Landscape:
 def landscape(fit: Fit, plan: Plan, *, points: int = 120) -> Landscape:
     """Compute what `draw_landscape` draws."""
     wide = [fit.data["width"].min(), fit.data["width"].max(), plan.width.value]
-    deep = [fit.data["depth"].min(), fit.data["depth"].max(), plan.depth.value, plan.depth.low, plan.depth.high]
+    deep = [
+        fit.data["depth"].min(),
+        fit.data["depth"].max(),
+        plan.depth.value,
+        plan.depth.low,
+        plan.depth.high,
+    ]
     deep = [d for d in deep if np.isfinite(d)]
     width = np.geomspace(min(wide) / 1.3, max(wide) * 1.8, points)
-    depth = np.geomspace(max(min(deep) / 1.3, fit.form.offsets.get("depth", 0.0) + 0.5), max(deep) * 1.5, points)
-    scales = {"width": np.broadcast_to(width, (points, points)), "depth": np.repeat(depth[:, None], points, 1)}
+    depth = np.geomspace(
+        max(min(deep) / 1.3, fit.form.offsets.get("depth", 0.0) + 0.5), max(deep) * 1.5, points
+    )
+    scales = {
+        "width": np.broadcast_to(width, (points, points)),
+        "depth": np.repeat(depth[:, None], points, 1),
+    }
     if plan.tokens is not None:
         scales["tokens"] = np.full((points, points), plan.tokens.value)
     tails = [(1 - plan.level) / 2, (1 + plan.level) / 2]
@@ -86,18 +97,27 @@ def draw_landscape(ax: Axes, land: Landscape, fit: Fit, plan: Plan, count: Count
     error = np.array([[plan.depth.value - plan.depth.low], [plan.depth.high - plan.depth.value]])
     error = np.where(np.isfinite(error), error, 0.0)
     ax.errorbar(
-        [plan.width.value], [plan.depth.value], yerr=error, fmt="D", ms=4.5, color=SECOND, mec="white", mew=0.6,
-        capsize=2.5, lw=1.2, zorder=5, label="plan",
+        [plan.width.value], [plan.depth.value], yerr=error, fmt="D", ms=4.5, color=SECOND, mec="white",
+        mew=0.6, capsize=2.5, lw=1.2, zorder=5, label="plan",
     )  # fmt: skip
     low, high = (land.width[0], land.depth[0]), (land.width[-1], land.depth[-1])
-    for name, (width, depth) in MODELS.items():
+    named = MODELS | {f"{w.width} × {w.depth}": (w.width, w.depth) for w in plan.whatif}
+    for name, (width, depth) in named.items():
+        if (width, depth) in MODELS.values() and name not in MODELS:
+            continue
         if low[0] < width < 0.8 * high[0] and low[1] < depth < 0.9 * high[1]:
             ax.plot([width], [depth], "^", ms=4, color="black", mew=0, zorder=4)
-            left = np.log(width / low[0]) > 0.6 * np.log(high[0] / low[0])
+            left = depth > 64 and np.log(width / low[0]) > 0.6 * np.log(high[0] / low[0])
+            where, side = ((-5, 4), "right") if left else ((5, -8), "left")
             ax.annotate(
-                name, (width, depth), xytext=(-5, 4) if left and depth > 64 else (5, -8),
-                textcoords="offset points", fontsize=6.5, ha="right" if left and depth > 64 else "left", zorder=6,
-            )  # fmt: skip
+                name,
+                (width, depth),
+                xytext=where,
+                textcoords="offset points",
+                fontsize=6.5,
+                ha=side,
+                zorder=6,
+            )
     scale_axis(ax, "x", base=2)
     scale_axis(ax, "y", base=2)
     ax.set_xlim(low[0], high[0])
@@ -117,10 +137,8 @@ def draw_equal_cost(ax: Axes, plan: Plan) -> Axes:
     ax.plot(curve.depth, 100 * curve.excess, color=FIT, zorder=2)
     for flat in plan.flat:
         ax.axhline(100 * flat.share, color=MUTED, lw=0.7, ls=":", zorder=0)
-        ax.text(
-            curve.depth[-1], 100 * flat.share, f"{100 * flat.share:g} %", fontsize=7, color=POINTS, ha="right",
-            va="bottom",
-        )  # fmt: skip
+        style = {"fontsize": 7, "color": POINTS, "ha": "right", "va": "bottom"}
+        ax.text(curve.depth[-1], 100 * flat.share, f"{100 * flat.share:g} %", **style)
     if np.isfinite([plan.depth.low, plan.depth.high]).all():
         ax.axvspan(plan.depth.low, plan.depth.high, color=SECOND, alpha=0.12, lw=0, zorder=0)
     ax.axvline(plan.depth.value, color=SECOND, lw=1.2, zorder=1)

@@ -53,8 +53,8 @@ def design_text(fit: Fit, design: Design) -> str:
     ]
     if d.value is not None and d.now is not None and d.after is not None:
         lines.append(
-            f"{d.level:.0%} interval now {number(d.value)} {interval(d.now.low, d.now.high)}, expected afterwards "
-            f"{interval(d.after.low, d.after.high)} if the estimate stays"
+            f"{d.level:.0%} interval now {number(d.value)} {interval(d.now.low, d.now.high)}, expected "
+            f"afterwards {interval(d.after.low, d.after.high)} if the estimate stays"
         )
     lines.append(
         f"expected width: {number(d.expected_now, digits=3)} now, {number(d.expected_after, digits=3)} "

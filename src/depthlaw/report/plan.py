@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,10 @@ def plan_payload(fit: Fit, plan: Plan) -> dict[str, Any]:
         "regret": {"median": p.regret[0], "upper": p.regret[1]},
         "buildable": [
             {
-                **{name: getattr(b, name) for name in ("width", "depth", "tokens", "loss", "above_best", "used")},
+                **{
+                    name: getattr(b, name)
+                    for name in ("width", "depth", "tokens", "loss", "above_best", "used")
+                },
                 "params": {**vars(b.count), "total": b.count.total},
                 "flops": b.flops,
                 "config": dict(b.config),
@@ -80,8 +84,18 @@ def plan_text(fit: Fit, plan: Plan) -> str:
     return "\n".join(sections)
 
 
+def other_text(label: str, other: Mapping[str, float]) -> str:
+    """The best allocation under another law, in a line."""
+    size = f"{other['width']:.0f} × {number(other['depth'])}"
+    tokens = f" on {number(other['tokens'])} tokens" if "tokens" in other else ""
+    return f"{label}: best {size}{tokens}, loss {number(other['loss'])}\n"
+
+
 def _best(p: Plan) -> str:
-    rows = [["width", amount(p.width.value), _range(p.width)], ["depth", number(p.depth.value), _range(p.depth)]]
+    rows = [
+        ["width", amount(p.width.value), _range(p.width)],
+        ["depth", number(p.depth.value), _range(p.depth)],
+    ]
     if p.tokens is not None:
         fixed = p.tokens.low == p.tokens.high
         rows.append(["tokens", amount(p.tokens.value), "given" if fixed else _range(p.tokens)])
@@ -122,8 +136,8 @@ def _flatness(p: Plan) -> str:
     return (
         "flatness: shapes (width × depth) of equal cost\n"
         + table(rows, ["loss within", "from … to", "width / depth"])
-        + f"if the law is another that the data allow, the shape above loses {p.regret[0]:.2%} to that law's own "
-        f"best (median), at most {p.regret[1]:.2%} ({p.level:.0%})\n"
+        + f"if the law is another that the data allow, the shape above loses {p.regret[0]:.2%} to that law's "
+        f"own best (median), at most {p.regret[1]:.2%} ({p.level:.0%})\n"
     )
 
 
@@ -153,8 +167,8 @@ def _what_if(p: Plan) -> str:
         what = "compute" if p.flops is not None and p.config.params is None else "parameters"
         inside = "inside" if w.within else "outside"
         lines += [
-            f"  {w.width} × {w.depth} ({number(w.params)} parameters): loss {number(w.loss, digits=5)}; best at "
-            f"equal cost {w.best_width:.0f} × {w.best_depth:.3g}: {number(w.best_loss, digits=5)}",
+            f"  {w.width} × {w.depth} ({number(w.params)} parameters): loss {number(w.loss, digits=5)}; best "
+            f"at equal cost {w.best_width:.0f} × {w.best_depth:.3g}: {number(w.best_loss, digits=5)}",
             f"    {np.expm1(w.excess.value):.3%} above it [{np.expm1(w.excess.low):.3%}, "
             f"{np.expm1(w.excess.high):.3%}], worth {w.saving:.1%} of its {what}; its depth is {inside} the "
             "interval of the best",

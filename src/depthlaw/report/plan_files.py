@@ -62,7 +62,11 @@ def write_plan(run: Run, fit: Fit, plan: Plan, payload: dict[str, Any], text: st
     line = {"width": land.line_width, "best_depth": land.line}
     _columns(run, "best_line.parquet", line | {"best_depth_low": land.low, "best_depth_high": land.high})
     grid = np.meshgrid(land.width, land.depth)
-    _columns(run, "landscape.parquet", {"width": grid[0].ravel(), "depth": grid[1].ravel(), "loss": land.loss.ravel()})
+    _columns(
+        run,
+        "landscape.parquet",
+        {"width": grid[0].ravel(), "depth": grid[1].ravel(), "loss": land.loss.ravel()},
+    )
     with figure(size=(4.4, 3.8)) as (made, axes):
         draw_landscape(axes[0], land, fit, plan, plan.config.parameters)
         _figure(run, "landscape", made)

@@ -108,7 +108,9 @@ def reach_text(fit: Fit, answers: Sequence[Reach]) -> str:
             if words := (a.distance.words(0) if a.distance is not None else ""):
                 lines.append(f"  note: {words}")
         elif a.answer is Answer.UNREACHABLE:
-            lines.append(f"loss {a.loss:g}: unreachable by {what}{' at ' + given if given else ''}: {a.reason}")
+            lines.append(
+                f"loss {a.loss:g}: unreachable by {what}{' at ' + given if given else ''}: {a.reason}"
+            )
         else:
             lines.append(f"loss {a.loss:g}: {what} not determined: {a.reason}")
     lines.append(f"\nintervals: {answers[0].how}")
