@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from depthlaw.errors import UsageError
 from depthlaw.laws.counting import Count
@@ -235,7 +236,7 @@ def _newton(equations: Callable[[Array], Array], u: Array) -> Array:
                 back = u.copy()
                 back[:, k] -= step_size
                 jacobian[:, :, k] = (equations(moved) - equations(back)) / (2 * step_size)
-            bad = ~(np.isfinite(value).all(1) & np.isfinite(jacobian).all((1, 2)))
+            bad: NDArray[np.bool_] = ~(np.isfinite(value).all(1) & np.isfinite(jacobian).all((1, 2)))
             bad |= np.abs(np.linalg.det(np.where(bad[:, None, None], np.eye(n), jacobian))) < 1e-12
             jacobian[bad], value[bad] = np.eye(n), 0.0
             u[bad] = np.nan

@@ -66,8 +66,8 @@ class Design:
         Its interval from the runs at hand (profile likelihood).
     expected_now, expected_after, expected_grid
         Expected width of the interval, the median over the sampled laws: with the runs at hand, with the
-        design, with a plain grid of equal cost (three widths × three depths on the same tokens). A width is high − low for a
-        parameter, ln(high/low) for a depth, and for all parameters the mean of the log widths, exponentiated.
+        design, with a plain grid of equal cost (three widths × three depths on the same tokens). A width is
+        high − low for a parameter, ln(high/low) for a depth, and for all parameters the geometric mean.
     after
         The interval expected afterwards, if the estimate stays.
     spread

@@ -18,7 +18,9 @@ from depthlaw.numerics.terms import Array
 
 OPEN_EXPONENTS = (0.2, 3.0)
 """Range in which an exponent that the data leave open is looked for: what laws of networks have shown."""
-TRIALS = 128
+TRIALS = 64
+MOST_ITERATIONS = 60
+"""Of refits with an exponent held: some creep along flat directions, where any point will do."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,9 @@ def parameter_draws(fit: Fit, count: int, seed: int = 0) -> Draws:
     possible = _possible(region, columns, rng)
     start = possible[rng.integers(len(possible), size=count)]
     weights = draw_counts(rng, groups, count) * problem.weights
-    solved = problem.solve(start, weights=weights, maps=_holding(bound, columns, start))
+    solved = problem.solve(
+        start, weights=weights, maps=_holding(bound, columns, start), max_iterations=MOST_ITERATIONS
+    )
     good = np.isfinite(solved.cost)
     how = f"{int(good.sum())} bootstrap refits over {whom}, {' and '.join(held)} held at values from "
     how += f"{OPEN_EXPONENTS[0]:g} to {OPEN_EXPONENTS[1]:g}"
@@ -114,7 +118,9 @@ def _possible(region: Region, columns: list[int], rng: np.random.Generator) -> A
     optimum = region.params(np.zeros((1, region.root.shape[1])))
     start = np.repeat(optimum, TRIALS, axis=0)
     start[:, columns] = values
-    solved = region.bound.problem.solve(start, maps=_holding(region.bound, columns, start))
+    solved = region.bound.problem.solve(
+        start, maps=_holding(region.bound, columns, start), max_iterations=MOST_ITERATIONS
+    )
     cut = region.cost + region.threshold**2 * region.unit
     good = solved.cost <= cut
     return solved.params[good] if good.any() else optimum

@@ -206,8 +206,9 @@ def as_points(fit: Fit, scales: Mapping[str, ArrayLike]) -> dict[str, Array]:
         )
     size = next(iter(sizes), 1)
     for scale, array in arrays.items():
-        if not (np.isfinite(array) & (array > 0)).all():
-            raise UsageError(f"{scale} must be positive, not {array[~(array > 0)][:1]}.")
+        bad = array[~(np.isfinite(array) & (array > 0))]
+        if len(bad):
+            raise UsageError(f"{scale} must be positive, not {bad[0]:g}.")
     return {s: np.broadcast_to(a, (size,)).copy() for s, a in arrays.items()}
 
 

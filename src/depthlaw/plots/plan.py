@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -137,7 +137,7 @@ def draw_equal_cost(ax: Axes, plan: Plan) -> Axes:
     ax.plot(curve.depth, 100 * curve.excess, color=FIT, zorder=2)
     for flat in plan.flat:
         ax.axhline(100 * flat.share, color=MUTED, lw=0.7, ls=":", zorder=0)
-        style = {"fontsize": 7, "color": POINTS, "ha": "right", "va": "bottom"}
+        style: dict[str, Any] = {"fontsize": 7, "color": POINTS, "ha": "right", "va": "bottom"}
         ax.text(curve.depth[-1], 100 * flat.share, f"{100 * flat.share:g} %", **style)
     if np.isfinite([plan.depth.low, plan.depth.high]).all():
         ax.axvspan(plan.depth.low, plan.depth.high, color=SECOND, alpha=0.12, lw=0, zorder=0)
