@@ -12,16 +12,20 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from depthlaw.data.runs import RunTable, read_runs
+    from depthlaw.laws.compare import compare
     from depthlaw.laws.fit import Fit, fit
+    from depthlaw.laws.sensitivity import sensitivity
 
 _HOME = {
     "Fit": "depthlaw.laws.fit",
     "RunTable": "depthlaw.data.runs",
+    "compare": "depthlaw.laws.compare",
     "fit": "depthlaw.laws.fit",
     "read_runs": "depthlaw.data.runs",
+    "sensitivity": "depthlaw.laws.sensitivity",
 }
 
-__all__ = ["Fit", "RunTable", "__version__", "fit", "read_runs"]
+__all__ = ["Fit", "RunTable", "__version__", "compare", "fit", "read_runs", "sensitivity"]
 
 
 def __getattr__(name: str) -> Any:
