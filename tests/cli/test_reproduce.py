@@ -1,4 +1,4 @@
-"""``depthlaw reproduce``: a table and a figure always, from the published runs or from made ones that say so."""
+"""``depthlaw reproduce``: always a table and a figure, from published runs or from made ones that say so."""
 
 from __future__ import annotations
 
