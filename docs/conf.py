@@ -21,9 +21,9 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 napoleon_attr_annotations = False  # docstrings give shape and unit; the types of arrays are long
 
-smartquotes = False  # "--out" is not a dash
-
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 html_title = f"depthlaw {release}"
 html_copy_source = False
 html_show_sphinx = False

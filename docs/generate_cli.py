@@ -99,7 +99,7 @@ def _rendered(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([<*`\\])", r"\\\1", text)
+    return re.sub(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", r"`\1`", re.sub(r"([<*`\\])", r"\\\1", text))
 
 
 if __name__ == "__main__":

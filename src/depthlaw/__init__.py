@@ -12,33 +12,39 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from depthlaw.data.runs import RunTable, read_runs
+    from depthlaw.laws.compare import compare
     from depthlaw.laws.design import design
     from depthlaw.laws.fit import Fit, fit
     from depthlaw.laws.invert import reach
     from depthlaw.laws.plan import plan
     from depthlaw.laws.predict import predict_at
+    from depthlaw.laws.sensitivity import sensitivity
 
 _HOME = {
     "Fit": "depthlaw.laws.fit",
     "RunTable": "depthlaw.data.runs",
+    "compare": "depthlaw.laws.compare",
     "design": "depthlaw.laws.design",
     "fit": "depthlaw.laws.fit",
     "plan": "depthlaw.laws.plan",
     "predict_at": "depthlaw.laws.predict",
     "reach": "depthlaw.laws.invert",
     "read_runs": "depthlaw.data.runs",
+    "sensitivity": "depthlaw.laws.sensitivity",
 }
 
 __all__ = [
     "Fit",
     "RunTable",
     "__version__",
+    "compare",
     "design",
     "fit",
     "plan",
     "predict_at",
     "reach",
     "read_runs",
+    "sensitivity",
 ]
 
 

@@ -62,7 +62,7 @@ def test_version(capsys: Printed) -> None:
     [
         (
             ["shwo"],
-            'depthlaw: unknown command "shwo" (have: fit, compare, sensitivity, reproduce, show).\nDid you mean show?\n',
+            f'depthlaw: unknown command "shwo" (have: {", ".join(VERBS)}).\nDid you mean show?\n',
         ),
         (["show", "evn"], 'depthlaw: show: unknown command "evn" (have: env).\nDid you mean env?\n'),
         (["show", "xyz"], 'depthlaw: show: unknown command "xyz" (have: env).\nSee depthlaw show --help.\n'),

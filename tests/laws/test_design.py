@@ -51,9 +51,15 @@ def test_the_choice_is_as_good_as_the_best_of_all(goal: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "goal", [{"goal": "alpha_depth"}, {"goal": "best-depth", "params": 1e9}, {"goal": "best-depth", "flops": 1e20}, {"goal": "all"}],
+    "goal",
+    [
+        {"goal": "alpha_depth"},
+        {"goal": "best-depth", "params": 1e9},
+        {"goal": "best-depth", "flops": 1e20},
+        {"goal": "all"},
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_design_keeps_its_budget_and_beats_a_plain_grid(made_fit: Fit, goal: dict[str, Any]) -> None:
     d = design(made_fit, budget=1e20, **goal, **FEW)
     assert 0 < d.flops <= 1e20 * (1 + 1e-9)

@@ -16,7 +16,7 @@ def test_draws_scatter_as_the_standard_errors_say(made_fit: Fit) -> None:
     draws = parameter_draws(made_fit, 300, seed=1)
     assert draws.how == "300 bootstrap refits over 48 runs"
     spread = draws.points.std(0) / np.sqrt(np.diagonal(made_fit.covariance))
-    assert (0.6 < spread).all()
+    assert (spread > 0.6).all()
     assert (spread < 1.6).all()
     assert (parameter_draws(made_fit, 300, seed=1).points == draws.points).all()
 

@@ -68,6 +68,15 @@ class Refits:
     rescued: int
 
 
+def _crossed(problem: LogProblem, pool: Array, weights: Array) -> Array:
+    """Objective (resamples, pool) of every point under every resample's weights."""
+    residual = problem.residuals(pool)[0]
+    usable = np.isfinite(residual).all(1)
+    crossed = np.full((len(weights), len(pool)), np.inf)
+    crossed[:, usable] = weights @ problem.loss(residual[usable])[0].T
+    return crossed
+
+
 def refit(
     problem: LogProblem,
     optimum: Array,
@@ -111,8 +120,7 @@ def refit(
         # Also those that ended worse: another valley may be the better one for another resample.
         pool = np.concatenate([params, away.params])
     for _ in range(MAX_EXCHANGES):
-        rho = problem.loss(problem.residuals(pool)[0])[0]
-        crossed = weights @ np.where(np.isfinite(rho), rho, np.inf).T  # (resamples, pool)
+        crossed = _crossed(problem, pool, weights)
         best = np.argmin(crossed, 1)
         worth = np.flatnonzero(crossed[np.arange(resamples), best] < cost * (1.0 - BETTER))
         if len(worth) == 0:
