@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from depthlaw.errors import UsageError
+from depthlaw.cli.output import note
+from depthlaw.errors import FitError, UsageError
 
 if TYPE_CHECKING:
     from depthlaw.laws.result import Fit
@@ -96,13 +97,18 @@ class LawOptions:
     def load(self, source: Path, *, level: float | None = None, seed: int = 0) -> Fit:
         """The law of ``source``: read if it is a saved fit, fitted if it is a table of runs.
 
+        Says on stderr how a table was understood, and what the fit found doubtful.
+
         Raises
         ------
         UsageError
             If options of reading and fitting are given with a saved fit.
+        FitError
+            If the fit did not converge.
         """
         from depthlaw.laws.fit import fit
         from depthlaw.laws.saved import load_fit
+        from depthlaw.report.fit import table_text
 
         if is_saved(source):
             if self != AS_SAVED:
@@ -110,8 +116,16 @@ class LawOptions:
                     f"{source} is a saved fit: its table and its form are settled.",
                     "Give the table of runs instead, or leave the options of reading and fitting out.",
                 )
-            return load_fit(source)
-        return fit(self.read(source), self.config(level, seed))
+            law = load_fit(source)
+        else:
+            table = self.read(source)
+            note(table_text(table))
+            law = fit(table, self.config(level, seed))
+        for notice in law.notices:
+            note(f"note: {notice.message}")
+        if not law.certificate.converged:
+            raise FitError("the fit did not converge: nothing can be built on it.", "Use more --starts.")
+        return law
 
     def read(self, source: Path) -> Any:
         """Read the table."""

@@ -155,7 +155,9 @@ def _quantiles(fit: Fit, draws: Draws, level: float) -> Ranger:
 def _scale(ranged: Ranger, budget: Budget, fit: Fit, of: Callable[[Any], Array]) -> Range:
     """Interval of a scale of the best allocation, found in its log."""
     found = ranged(lambda points: np.log(of(budget.best(Laws(fit.form, points)))))
-    value = of(budget.best(Laws(fit.form, fit.point[None])))[0]  # not through a log: edges of ranges stay exact
+    value = of(budget.best(Laws(fit.form, fit.point[None])))[
+        0
+    ]  # not through a log: edges of ranges stay exact
     return Range(float(value), float(np.exp(found.low)), float(np.exp(found.high)))
 
 

@@ -63,7 +63,7 @@ def landscape(fit: Fit, plan: Plan, *, points: int = 120) -> Landscape:
         plan.depth.high,
     ]
     deep = [d for d in deep if np.isfinite(d)]
-    width = np.geomspace(min(wide) / 1.3, max(wide) * 1.8, points)
+    width = np.geomspace(min(wide) / 1.3, max(wide) * 2.2, points)
     depth = np.geomspace(
         max(min(deep) / 1.3, fit.form.offsets.get("depth", 0.0) + 0.5), max(deep) * 1.5, points
     )
@@ -107,7 +107,8 @@ def draw_landscape(ax: Axes, land: Landscape, fit: Fit, plan: Plan, count: Count
             continue
         if low[0] < width < 0.8 * high[0] and low[1] < depth < 0.9 * high[1]:
             ax.plot([width], [depth], "^", ms=4, color="black", mew=0, zorder=4)
-            left = depth > 64 and np.log(width / low[0]) > 0.6 * np.log(high[0] / low[0])
+            place = np.log(width / low[0]) / np.log(high[0] / low[0])
+            left = place > 0.8 or (place > 0.6 and depth > 64)
             where, side = ((-5, 4), "right") if left else ((5, -8), "left")
             ax.annotate(
                 name,
@@ -124,7 +125,7 @@ def draw_landscape(ax: Axes, land: Landscape, fit: Fit, plan: Plan, count: Count
     ax.set_ylim(low[1], high[1])
     ax.set_xlabel(LABELS["width"])
     ax.set_ylabel(LABELS["depth"])
-    ax.legend(loc="upper left", handlelength=1.4, fontsize=7, frameon=True, edgecolor="none", framealpha=0.9)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=4, handlelength=1.4, columnspacing=1.2)
     return ax
 
 
