@@ -94,7 +94,7 @@ def test_plan_says_what_is_missing(saved: str, one_dial: str, capsys: Printed) -
     along = said(capsys, "plan", one_dial, "--params", "1e9", "--ray", "--draws", "60")
     assert along["best"]["width"]["value"] / along["best"]["depth"]["value"] == pytest.approx(64, rel=1e-4)
     assert main(["plan", saved, "--flops", "1e21", "--dry-run"]) == 0
-    assert "flops = 1e21" in capsys.readouterr().out.replace("1000000000000000000000.0", "1e21")
+    assert "flops = 1e+21" in capsys.readouterr().out
 
 
 def test_plan_reads_its_settings_from_a_file(saved: str, tmp_path: Path, capsys: Printed) -> None:

@@ -236,7 +236,7 @@ def _newton(equations: Callable[[Array], Array], u: Array) -> Array:
                 back = u.copy()
                 back[:, k] -= step_size
                 jacobian[:, :, k] = (equations(moved) - equations(back)) / (2 * step_size)
-            bad: NDArray[np.bool_] = ~(np.isfinite(value).all(1) & np.isfinite(jacobian).all((1, 2)))
+            bad: NDArray[np.bool_] = ~np.isfinite(value.sum(1) + jacobian.sum((1, 2)))
             bad |= np.abs(np.linalg.det(np.where(bad[:, None, None], np.eye(n), jacobian))) < 1e-12
             jacobian[bad], value[bad] = np.eye(n), 0.0
             u[bad] = np.nan
