@@ -76,7 +76,7 @@ def test_no_term_and_a_term_twice_are_refused() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"fixed": {"alpha_width": 1.0}, "tied": (("alpha_width", "alpha_depth"),)},
+        {"fixed": {"alpha_width": 1.0, "alpha_depth": 2.0}, "tied": (("alpha_width", "alpha_depth"),)},
         {"tied": (("alpha_width", "alpha_depth"), ("alpha_depth", "alpha_width"))},
         {"tied": (("alpha_width", "alpha_width"),)},
         {"floor": False, "fixed": {"alpha_width": 1.0}, "tied": (("alpha_width", "alpha_depth"),) * 2},
