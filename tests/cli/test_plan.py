@@ -89,6 +89,8 @@ def test_plan_says_what_is_missing(saved: str, one_dial: str, capsys: Printed) -
     assert "a plan needs a budget" in capsys.readouterr().err
     assert main(["plan", saved, "--params", "1e9", "--form", "width + depth"]) == 2
     assert "is a saved fit" in capsys.readouterr().err
+    assert main(["plan", one_dial, "--params", "1e9", "--form", "params + tokens"]) == 2
+    assert "--params-column COLUMN" in capsys.readouterr().err
     assert main(["plan", one_dial, "--params", "1e9"]) == 4
     assert "Along the line of the data, depth = 0.01563 width^1" in capsys.readouterr().err
     along = said(capsys, "plan", one_dial, "--params", "1e9", "--ray", "--draws", "60")

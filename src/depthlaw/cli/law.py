@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from depthlaw.cli.output import note
-from depthlaw.errors import FitError, UsageError
+from depthlaw.errors import DepthlawError, FitError, UsageError
 
 if TYPE_CHECKING:
     from depthlaw.laws.result import Fit
@@ -118,11 +119,17 @@ class LawOptions:
                 )
             law = load_fit(source)
         else:
-            table = self.read(source)
+            try:
+                table = self.read(source)
+                law_config = self.config(level, seed)
+                table.require(*law_config.resolve(table.columns).scales, "loss")
+            except DepthlawError as error:
+                hint = None if error.hint is None else column_flags(error.hint)
+                raise type(error)(column_flags(error.message), hint) from error
             note(table_text(table))
-            law = fit(table, self.config(level, seed))
+            law = fit(table, law_config)
         for notice in law.notices:
-            note(f"note: {notice.message}")
+            note(f"note: {column_flags(notice.message)}")
         if not law.certificate.converged:
             raise FitError("the fit did not converge: nothing can be built on it.", "Use more --starts.")
         return law
@@ -142,6 +149,11 @@ class LawOptions:
         options = vars(self)
         names = ("form", "floor", "depth_offset", "fix", "tie", "objective", "delta", "errors", "starts")
         return FitConfig(**{name: options[name] for name in names}, level=level or 0.95, seed=seed)
+
+
+def column_flags(text: str) -> str:
+    """Name columns by the flags of these verbs, where the shorter ones are quantities."""
+    return re.sub(rf"--({'|'.join(_COLUMNS)})(?= (COLUMN|\"))", r"--\1-column", text)
 
 
 AS_SAVED = LawOptions()

@@ -61,7 +61,7 @@ class Design:
     runs
         What to train, cheapest first.
     value
-        The quantity now; ``None`` for all parameters together.
+        The quantity now; ``None`` for all parameters together, and where the runs leave parameters open.
     now
         Its interval from the runs at hand (profile likelihood).
     expected_now, expected_after, expected_grid
@@ -155,6 +155,7 @@ def design(fit: Fit, config: DesignConfig | None = None, **settings: Any) -> Des
         )
     chosen.sort(key=lambda k: float(cost[k]))
     grid = plain_grid(fit, config)
+    laws = Laws(fit.form, fit.point[None] if settled(fit) else draws.points)
     widths = expected_widths(known, goal, _take(options, chosen), level)
     mean = float(np.median(widths))
     value, now, after = _intervals(fit, config, draws, level, mean)
@@ -165,7 +166,7 @@ def design(fit: Fit, config: DesignConfig | None = None, **settings: Any) -> Des
             tokens=float(options["tokens"][k]) if "tokens" in options else np.nan,
             params=float(cost[k] / TRAINING_PASSES / options["tokens"][k]) if "tokens" in options else np.nan,
             flops=float(cost[k]),
-            loss=float(fit.predict(_take(options, [k]))[0]),
+            loss=float(np.median(laws.loss(**{s: float(x[k]) for s, x in options.items()}))),
             without=float(
                 np.median(expected_widths(known, goal, _take(options, chosen[:i] + chosen[i + 1 :]), level))
                 / mean
@@ -255,13 +256,12 @@ def _intervals(
     fit: Fit, config: DesignConfig, draws: Draws, level: float, width: float
 ) -> tuple[float | None, Range | None, Range | None]:
     quantity, _ = goal_of(fit, config)
-    if quantity is None:
+    if quantity is None or not settled(fit):
         return None, None, None
     value = float(quantity(fit.point[None])[0])
-    low, high = (-np.inf, np.inf)
     if has_profile(fit):
         low, high = profile_range(region_of(fit, level), quantity)
-    elif settled(fit):
+    else:
         low, high = draws.interval(quantity(draws.points), level)
     logs = config.goal == "best-depth" or config.goal.startswith("c_")
     ends = [value, low, high, value - width / 2, value + width / 2]

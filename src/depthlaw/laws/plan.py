@@ -89,7 +89,7 @@ def plan(fit: Fit, config: PlanConfig | None = None, **settings: Any) -> Plan:
         and not fit.form.offsets
         and free
         and depth not in (budget.depths or ()),
-        growth=_growth(fit, budget, ranged) if free else None,
+        growth=_growth(fit, ranged) if free and not fit.form.offsets else None,
         flat=flat_ranges(laws, budget, depth) if free else (),
         regret=sampled,
         buildable=made,
@@ -174,7 +174,7 @@ def _loss(fit: Fit, budget: Budget, points: Array) -> Array:
     return budget.loss(laws, budget.best(laws))
 
 
-def _growth(fit: Fit, budget: Budget, ranged: Ranger) -> Growth:
+def _growth(fit: Fit, ranged: Ranger) -> Growth:
     log_factor = ranged(lambda p: np.log(growth(Laws(fit.form, p))[0]))
     return Growth(
         prefactor=Range(*(float(np.exp(x)) for x in (log_factor.value, log_factor.low, log_factor.high))),

@@ -173,7 +173,7 @@ class Plan:
     closed_form
         Whether the best follows from the closed form; numerically solved otherwise.
     growth
-        ``None`` along a ray.
+        ``None`` along a ray, and for scales with an offset.
     regret
         Excess of this shape's loss over the best of each sampled law: median, and upper end of the level.
     draws

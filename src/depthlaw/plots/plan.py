@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depthlaw.laws.allocate import Laws, growth
+from depthlaw.laws.allocate import Laws, best_shape
 from depthlaw.laws.counting import Count
 from depthlaw.laws.planned import Plan
 from depthlaw.laws.result import Fit
@@ -40,7 +40,8 @@ class Landscape:
     loss
         (depths, widths), tokens as in the plan.
     line_width, line, low, high
-        (points,) the best depth against width with the band of the sampled laws (parameters ∝ m²ℓ).
+        (points,) the best depth against width, for parameters as the plan counts them, with the band of the
+        sampled laws.
     """
 
     width: Array
@@ -74,10 +75,26 @@ def landscape(fit: Fit, plan: Plan, *, points: int = 120) -> Landscape:
     if plan.tokens is not None:
         scales["tokens"] = np.full((points, points), plan.tokens.value)
     tails = [(1 - plan.level) / 2, (1 + plan.level) / 2]
-    factor, exponent = growth(Laws(fit.form, np.vstack([fit.point, plan.draws])))
-    lines = factor[:, None] * width ** exponent[:, None]
+    lines = _best_lines(Laws(fit.form, np.vstack([fit.point, plan.draws])), plan, width)
     low, high = np.nanquantile(lines[1:], tails, axis=0)
     return Landscape(width, depth, fit.predict(scales), width, lines[0], low, high)
+
+
+def _best_lines(laws: Laws, plan: Plan, width: Array) -> Array:
+    """Best depth at each width (laws, widths): best shapes of a range of sizes, interpolated in logs."""
+    count = plan.config.parameters
+    totals = np.geomspace(
+        count(width[0] / 8, np.array(1.0)), count(width[-1] * 8, np.array(plan.depth.value * 64)), 48
+    )
+    found = [best_shape(laws, count, float(total)) for total in totals]
+    known_width = np.log(np.stack([best.width for best in found], 1))
+    known_depth = np.log(np.stack([best.depth for best in found], 1))
+    lines = np.full((len(laws.points), len(width)), np.nan)
+    for row, (x, y) in enumerate(zip(known_width, known_depth, strict=True)):
+        good = np.isfinite(x) & np.isfinite(y)
+        if good.sum() > 1:
+            lines[row] = np.exp(np.interp(np.log(width), x[good], y[good], left=np.nan, right=np.nan))
+    return lines
 
 
 def draw_landscape(ax: Axes, land: Landscape, fit: Fit, plan: Plan, count: Count) -> Axes:
