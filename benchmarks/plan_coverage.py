@@ -16,13 +16,13 @@ import numpy as np
 from scipy import special
 
 from depthlaw.data.runs import read_runs
-from depthlaw.laws.allocate import Laws, best_shape
-from depthlaw.laws.counting import NOMINAL
-from depthlaw.laws.design import design
-from depthlaw.laws.draws import parameter_draws
 from depthlaw.laws.fit import fit
 from depthlaw.laws.form import Form
-from depthlaw.laws.region import profile_range, region_of
+from depthlaw.planning.allocate import Laws, best_shape
+from depthlaw.planning.counting import NOMINAL
+from depthlaw.planning.design import design
+from depthlaw.planning.draws import parameter_draws
+from depthlaw.planning.region import profile_range, region_of
 from depthlaw.reproduce.made import NOISE, TRUTH, made_runs
 
 FORM = Form(("width", "depth", "tokens"))

@@ -13,22 +13,22 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from depthlaw.data.runs import RunTable, read_runs
     from depthlaw.laws.compare import compare
-    from depthlaw.laws.design import design
     from depthlaw.laws.fit import Fit, fit
-    from depthlaw.laws.invert import reach
-    from depthlaw.laws.plan import plan
-    from depthlaw.laws.predict import predict_at
     from depthlaw.laws.sensitivity import sensitivity
+    from depthlaw.planning.design import design
+    from depthlaw.planning.invert import reach
+    from depthlaw.planning.plan import plan
+    from depthlaw.planning.predict import predict_at
 
 _HOME = {
     "Fit": "depthlaw.laws.fit",
     "RunTable": "depthlaw.data.runs",
     "compare": "depthlaw.laws.compare",
-    "design": "depthlaw.laws.design",
+    "design": "depthlaw.planning.design",
     "fit": "depthlaw.laws.fit",
-    "plan": "depthlaw.laws.plan",
-    "predict_at": "depthlaw.laws.predict",
-    "reach": "depthlaw.laws.invert",
+    "plan": "depthlaw.planning.plan",
+    "predict_at": "depthlaw.planning.predict",
+    "reach": "depthlaw.planning.invert",
     "read_runs": "depthlaw.data.runs",
     "sensitivity": "depthlaw.laws.sensitivity",
 }

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from depthlaw.laws.allocate import Laws, best_shape
-from depthlaw.laws.counting import NOMINAL
-from depthlaw.laws.design import design
 from depthlaw.laws.fit import Fit, fit
-from depthlaw.laws.plan import plan
+from depthlaw.planning.allocate import Laws, best_shape
+from depthlaw.planning.counting import NOMINAL
+from depthlaw.planning.design import design
+from depthlaw.planning.plan import plan
 from depthlaw.plots.design import draw_choice, draw_interval
 from depthlaw.plots.plan import draw_equal_cost, draw_landscape, landscape
 from depthlaw.plots.style import figure, rendered

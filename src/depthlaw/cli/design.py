@@ -9,7 +9,7 @@ from depthlaw.cli.law import AS_SAVED, LawOptions, identity_of
 from depthlaw.cli.output import TO_TERMINAL, Output, note
 from depthlaw.cli.settings import NO_FILE, SETTINGS, ConfigFile
 from depthlaw.errors import ExitCode
-from depthlaw.laws.design_config import DesignConfig
+from depthlaw.planning.design_config import DesignConfig
 
 
 def design_command(
@@ -37,7 +37,7 @@ def design_command(
         )
         return ExitCode.DONE
 
-    from depthlaw.laws.design import design
+    from depthlaw.planning.design import design
     from depthlaw.report.design import design_payload, design_text
 
     with output.run("design", config=config, identity={"law": identity_of(fitted)}) as folder:

@@ -11,7 +11,7 @@ from depthlaw.cli.law import AS_SAVED, LawOptions, identity_of
 from depthlaw.cli.output import TO_TERMINAL, Output, note
 from depthlaw.cli.settings import NO_FILE, SETTINGS, ConfigFile
 from depthlaw.errors import ExitCode
-from depthlaw.laws.plan_config import PlanConfig
+from depthlaw.planning.plan_config import PlanConfig
 
 DEFAULTS = PlanConfig()
 
@@ -46,7 +46,7 @@ def plan_command(
         )
         return ExitCode.DONE
 
-    from depthlaw.laws.plan import plan
+    from depthlaw.planning.plan import plan
     from depthlaw.report.plan import plan_payload, plan_text
 
     identity = {"law": identity_of(fitted), "against": against}
@@ -54,7 +54,7 @@ def plan_command(
         result = plan(fitted, config)
         payload, text = plan_payload(fitted, result), plan_text(fitted, result)
         if against is not None:
-            from depthlaw.laws.plan import best_under
+            from depthlaw.planning.plan import best_under
             from depthlaw.report.plan import other_text
             from depthlaw.reproduce.points import named_point
 

@@ -74,7 +74,7 @@ def predict_command(
     if loss is not None:
         return _invert(fitted, loss, scales, level, draws, seed, format)
 
-    from depthlaw.laws.predict import predict_at
+    from depthlaw.planning.predict import predict_at
     from depthlaw.report.predict import prediction_payload, prediction_text
 
     prediction = predict_at(fitted, level=level, draws=draws, seed=seed, **scales)
@@ -91,8 +91,8 @@ def _invert(
     seed: int,
     format: Format,
 ) -> int:
-    from depthlaw.laws.answers import Answer
-    from depthlaw.laws.invert import reach
+    from depthlaw.planning.answers import Answer
+    from depthlaw.planning.invert import reach
     from depthlaw.report.predict import reach_payload, reach_text
 
     for name, values in scales.items():

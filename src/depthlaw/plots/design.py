@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from depthlaw.laws.design import Design
 from depthlaw.laws.result import Fit
+from depthlaw.planning.design import Design
 from depthlaw.plots.law import LABELS
 from depthlaw.plots.style import FIT, MUTED, POINTS, SECOND, scale_axis
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depthlaw.laws.allocate import Laws, best_shape
-from depthlaw.laws.counting import Count
-from depthlaw.laws.planned import Plan
 from depthlaw.laws.result import Fit
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.allocate import Laws, best_shape
+from depthlaw.planning.counting import Count
+from depthlaw.planning.planned import Plan
 from depthlaw.plots.law import LABELS
 from depthlaw.plots.style import FIT, MUTED, POINTS, SECOND, scale_axis
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from depthlaw.laws.design import Design
 from depthlaw.laws.result import Fit
+from depthlaw.planning.design import Design
 from depthlaw.report.fit import law_text
 from depthlaw.report.text import amount, interval, number, table
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from depthlaw.data.jsonio import json_text
-from depthlaw.laws.planned import Plan, Range
 from depthlaw.laws.result import Fit
+from depthlaw.planning.planned import Plan, Range
 from depthlaw.report.fit import law_text
 from depthlaw.report.text import amount, interval, number, table
 

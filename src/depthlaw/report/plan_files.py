@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from depthlaw.data.store import Run
-from depthlaw.laws.design import Design
-from depthlaw.laws.planned import Plan
 from depthlaw.laws.result import Fit
 from depthlaw.laws.saved import fit_document
+from depthlaw.planning.design import Design
+from depthlaw.planning.planned import Plan
 from depthlaw.plots.design import draw_choice, draw_interval
 from depthlaw.plots.plan import draw_equal_cost, draw_landscape, landscape
 from depthlaw.plots.style import figure, rendered

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from depthlaw.laws.answers import Answer, Reach
-from depthlaw.laws.predict import Prediction
 from depthlaw.laws.result import Fit
+from depthlaw.planning.answers import Answer, Reach
+from depthlaw.planning.predict import Prediction
 from depthlaw.report.fit import law_text
 from depthlaw.report.text import amount, interval, number, table
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from depthlaw.errors import FitError, UsageError
-from depthlaw.laws.allocate import Laws, best_shape
-from depthlaw.laws.counting import NOMINAL
 from depthlaw.laws.fit import Fit, fit
-from depthlaw.laws.plan import best_under, plan
-from depthlaw.laws.plan_config import PlanConfig
-from depthlaw.laws.planned import Plan
-from depthlaw.laws.predict import predict_at
+from depthlaw.planning.allocate import Laws, best_shape
+from depthlaw.planning.counting import NOMINAL
+from depthlaw.planning.plan import best_under, plan
+from depthlaw.planning.plan_config import PlanConfig
+from depthlaw.planning.planned import Plan
+from depthlaw.planning.predict import predict_at
 
 Columns = dict[str, np.ndarray]
 FEW = {"draws": 60}

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from depthlaw.laws.draws import OPEN_EXPONENTS, has_profile, parameter_draws, settled
 from depthlaw.laws.fit import Fit, fit
-from depthlaw.laws.region import region_of
+from depthlaw.planning.draws import OPEN_EXPONENTS, has_profile, parameter_draws, settled
+from depthlaw.planning.region import region_of
 
 Columns = dict[str, np.ndarray]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from depthlaw.errors import UsageError
-from depthlaw.laws.architecture import Architecture
+from depthlaw.planning.architecture import Architecture
 
 SHAPES: list[tuple[Architecture, int, int]] = [
     (Architecture("llama", head_dim=128, vocab=32000), 4096, 4),

@@ -8,12 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depthlaw.errors import UsageError
-from depthlaw.laws.allocate import Laws, best_on_ray, best_shape, best_under_compute, growth, model_exponent
-from depthlaw.laws.architecture import Architecture
-from depthlaw.laws.counting import NOMINAL, Count
 from depthlaw.laws.form import Form
-from depthlaw.laws.support import Dial
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.allocate import (
+    Laws,
+    best_on_ray,
+    best_shape,
+    best_under_compute,
+    growth,
+    model_exponent,
+)
+from depthlaw.planning.architecture import Architecture
+from depthlaw.planning.counting import NOMINAL, Count
+from depthlaw.planning.support import Dial
 
 FORM = Form(("width", "depth", "tokens"))
 PER_TOKEN = NOMINAL.times(6.0, "6 N")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from depthlaw.laws.support import Distance
+from depthlaw.planning.support import Distance
 
 
 class Answer(StrEnum):

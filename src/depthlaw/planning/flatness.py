@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from scipy import optimize
 
-from depthlaw.laws.allocate import Laws
-from depthlaw.laws.budget import Budget
-from depthlaw.laws.planned import Curve, Flat
+from depthlaw.planning.allocate import Laws
+from depthlaw.planning.budget import Budget
+from depthlaw.planning.planned import Curve, Flat
 
 SHARES = (0.001, 0.005, 0.01)
 """Excess over the best loss for which the range of depths is given."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from depthlaw.errors import UsageError
-from depthlaw.laws.counting import TRAINING_PASSES, Count
+from depthlaw.planning.counting import TRAINING_PASSES, Count
 
 Family = Literal["llama", "qwen2", "gpt_neox", "gpt2"]
 

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from depthlaw.errors import FitError, Notice, UsageError
-from depthlaw.laws.allocate import Laws, growth, model_exponent
-from depthlaw.laws.budget import Budget, budget_of
-from depthlaw.laws.buildable import buildable_shapes
-from depthlaw.laws.draws import Draws, has_profile, parameter_draws
-from depthlaw.laws.flatness import curve_at_equal_cost, flat_ranges, regret
 from depthlaw.laws.form import to_coordinate
-from depthlaw.laws.plan_config import PlanConfig
-from depthlaw.laws.planned import Growth, Plan, Range
-from depthlaw.laws.predict import predict_points
-from depthlaw.laws.refuse import require_terms, shape_refusal
-from depthlaw.laws.region import Quantity, profile_range, region_of
 from depthlaw.laws.result import Fit
-from depthlaw.laws.support import Dial, dials
-from depthlaw.laws.whatif import Ranger, margins, training_flops, what_if
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.allocate import Laws, growth, model_exponent
+from depthlaw.planning.budget import Budget, budget_of
+from depthlaw.planning.buildable import buildable_shapes
+from depthlaw.planning.draws import Draws, has_profile, parameter_draws
+from depthlaw.planning.flatness import curve_at_equal_cost, flat_ranges, regret
+from depthlaw.planning.plan_config import PlanConfig
+from depthlaw.planning.planned import Growth, Plan, Range
+from depthlaw.planning.predict import predict_points
+from depthlaw.planning.refuse import require_terms, shape_refusal
+from depthlaw.planning.region import Quantity, profile_range, region_of
+from depthlaw.planning.support import Dial, dials
+from depthlaw.planning.whatif import Ranger, margins, training_flops, what_if
 
 UNDECIDED = 2.0
 """Ratio of the ends of the best depth's interval above which the data do not decide it."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depthlaw.laws.draws import Draws, has_profile, settled
 from depthlaw.laws.form import BoundForm, Form, shifted_log
-from depthlaw.laws.predict import scatter_of
-from depthlaw.laws.region import Region, region_of
 from depthlaw.laws.result import Fit
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.draws import Draws, has_profile, settled
+from depthlaw.planning.predict import scatter_of
+from depthlaw.planning.region import Region, region_of
 
 PRIOR_SPREAD = (3.0, 2.0)
 """Standard deviation, around each law, of ln c at the centre of the data and of α: used only where the data

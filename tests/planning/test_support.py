@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depthlaw.laws.fit import Fit, fit
-from depthlaw.laws.support import dials, distance, undetermined
+from depthlaw.planning.support import dials, distance, undetermined
 
 Columns = dict[str, np.ndarray]
 

@@ -9,12 +9,12 @@ from scipy import special
 
 from depthlaw.laws.bootstrap import bootstrap_bound
 from depthlaw.laws.form import BoundForm
-from depthlaw.laws.region import Region, region_of
 from depthlaw.laws.result import Fit, Status
-from depthlaw.laws.support import dials
 from depthlaw.numerics.affine import MapBatch
 from depthlaw.numerics.resampling import draw_counts
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.region import Region, region_of
+from depthlaw.planning.support import dials
 
 OPEN_EXPONENTS = (0.2, 3.0)
 """Range in which an exponent that the data leave open is looked for: what laws of networks have shown."""

@@ -10,18 +10,18 @@ import numpy as np
 from scipy import special
 
 from depthlaw.errors import FitError, Notice, UsageError, unknown_name
-from depthlaw.laws.allocate import Laws, best_shape, best_under_compute
-from depthlaw.laws.choose import Candidates, choose
-from depthlaw.laws.counting import NOMINAL, TRAINING_PASSES
-from depthlaw.laws.design_config import DesignConfig
-from depthlaw.laws.draws import Draws, has_profile, parameter_draws, settled
-from depthlaw.laws.grid import candidate_grid, plain_grid
-from depthlaw.laws.information import Information, information
-from depthlaw.laws.planned import Range
-from depthlaw.laws.refuse import require_terms
-from depthlaw.laws.region import profile_range, region_of
 from depthlaw.laws.result import Fit, Status
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.allocate import Laws, best_shape, best_under_compute
+from depthlaw.planning.choose import Candidates, choose
+from depthlaw.planning.counting import NOMINAL, TRAINING_PASSES
+from depthlaw.planning.design_config import DesignConfig
+from depthlaw.planning.draws import Draws, has_profile, parameter_draws, settled
+from depthlaw.planning.grid import candidate_grid, plain_grid
+from depthlaw.planning.information import Information, information
+from depthlaw.planning.planned import Range
+from depthlaw.planning.refuse import require_terms
+from depthlaw.planning.region import profile_range, region_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

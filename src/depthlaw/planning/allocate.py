@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depthlaw.errors import UsageError
-from depthlaw.laws.counting import Count
 from depthlaw.laws.form import Form
-from depthlaw.laws.support import Dial
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.counting import Count
+from depthlaw.planning.support import Dial
 
 MAX_ITERATIONS = 60
 TOLERANCE = 1e-11

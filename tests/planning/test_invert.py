@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depthlaw.errors import FitError, UsageError
-from depthlaw.laws.answers import Answer
-from depthlaw.laws.counting import NOMINAL
 from depthlaw.laws.fit import Fit, fit
-from depthlaw.laws.invert import reach
-from depthlaw.laws.predict import predict_at
+from depthlaw.planning.answers import Answer
+from depthlaw.planning.counting import NOMINAL
+from depthlaw.planning.invert import reach
+from depthlaw.planning.predict import predict_at
 
 AT = {"width": 1024.0, "depth": 16.0, "tokens": 1e10}
 

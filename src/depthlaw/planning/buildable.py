@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from depthlaw.errors import UsageError
-from depthlaw.laws.allocate import Laws
-from depthlaw.laws.budget import Budget
-from depthlaw.laws.plan_config import PlanConfig
-from depthlaw.laws.planned import Buildable
+from depthlaw.planning.allocate import Laws
+from depthlaw.planning.budget import Budget
+from depthlaw.planning.plan_config import PlanConfig
+from depthlaw.planning.planned import Buildable
 
 SPAN = 2.0
 """Widths are looked for within this factor of the best."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from depthlaw.errors import UsageError
-from depthlaw.laws.allocate import Best, Laws, best_on_ray, best_shape, best_under_compute
-from depthlaw.laws.counting import Count
 from depthlaw.laws.form import Form
-from depthlaw.laws.plan_config import PlanConfig
-from depthlaw.laws.support import Dial
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.allocate import Best, Laws, best_on_ray, best_shape, best_under_compute
+from depthlaw.planning.counting import Count
+from depthlaw.planning.plan_config import PlanConfig
+from depthlaw.planning.support import Dial
 
 TOKENS_PER_PARAMETER = 20.0
 """Training tokens where none are asked for: the rule of thumb after Hoffmann et al. 2022."""

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depthlaw.laws.architecture import Architecture
-from depthlaw.laws.counting import NOMINAL, Count
+from depthlaw.planning.architecture import Architecture
+from depthlaw.planning.counting import NOMINAL, Count
 
 COUNTS = [
     NOMINAL,

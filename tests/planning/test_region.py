@@ -8,8 +8,8 @@ from scipy import optimize
 
 from depthlaw.laws.fit import Fit, fit
 from depthlaw.laws.form import BoundForm, bind
-from depthlaw.laws.predict import log_loss
-from depthlaw.laws.region import delta_range, profile_range, region_of
+from depthlaw.planning.predict import log_loss
+from depthlaw.planning.region import delta_range, profile_range, region_of
 
 
 def test_the_profile_of_a_parameter_is_that_of_the_fit(made_fit: Fit) -> None:

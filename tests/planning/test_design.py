@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from depthlaw.errors import FitError, UsageError
-from depthlaw.laws.choose import Candidates, choose, criterion
-from depthlaw.laws.design import design, expected_widths
-from depthlaw.laws.draws import Draws
 from depthlaw.laws.fit import Fit, fit
-from depthlaw.laws.information import information
+from depthlaw.planning.choose import Candidates, choose, criterion
+from depthlaw.planning.design import design, expected_widths
+from depthlaw.planning.draws import Draws
+from depthlaw.planning.information import information
 
 Columns = dict[str, np.ndarray]
 FEW = {"draws": 16}

@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike
 from scipy import optimize
 
 from depthlaw.errors import UsageError
-from depthlaw.laws.answers import Answer, Reach
-from depthlaw.laws.cheapest import cheapest
-from depthlaw.laws.draws import has_profile, parameter_draws
-from depthlaw.laws.predict import as_points, log_loss
-from depthlaw.laws.region import Region, profile_range, region_of
 from depthlaw.laws.result import Fit
-from depthlaw.laws.support import distance, undetermined
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.answers import Answer, Reach
+from depthlaw.planning.cheapest import cheapest
+from depthlaw.planning.draws import has_profile, parameter_draws
+from depthlaw.planning.predict import as_points, log_loss
+from depthlaw.planning.region import Region, profile_range, region_of
+from depthlaw.planning.support import distance, undetermined
 
 LARGEST = 80.0
 """Log of a scale up to which it is followed, and at which a term counts as gone."""

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from depthlaw.laws.allocate import Best, Laws, best_shape, best_under_compute
-from depthlaw.laws.answers import Answer, Reach
-from depthlaw.laws.counting import NOMINAL, TRAINING_PASSES
-from depthlaw.laws.draws import parameter_draws
-from depthlaw.laws.refuse import require_shape
 from depthlaw.laws.result import Fit
-from depthlaw.laws.support import distance
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.allocate import Best, Laws, best_shape, best_under_compute
+from depthlaw.planning.answers import Answer, Reach
+from depthlaw.planning.counting import NOMINAL, TRAINING_PASSES
+from depthlaw.planning.draws import parameter_draws
+from depthlaw.planning.refuse import require_shape
+from depthlaw.planning.support import distance
 
 BUDGETS = (4.0, 160.0)
 """Logs of the budgets searched, parameters or FLOP."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from depthlaw.errors import Notice
-from depthlaw.laws.architecture import ParameterCount
-from depthlaw.laws.plan_config import PlanConfig
-from depthlaw.laws.support import Distance
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.architecture import ParameterCount
+from depthlaw.planning.plan_config import PlanConfig
+from depthlaw.planning.support import Distance
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,7 +2,7 @@
 
 Every count here is ``(square·m² + linear·m)·ℓ + outside·m``: blocks, and what stands outside of them
 (embeddings, head, last norm). For whole numbers of heads and rounded feed-forward widths the exact count of
-`depthlaw.laws.architecture` is within rounding of it.
+`depthlaw.planning.architecture` is within rounding of it.
 """
 
 from __future__ import annotations

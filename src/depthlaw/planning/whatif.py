@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 from scipy import optimize
 
-from depthlaw.laws.allocate import Laws
-from depthlaw.laws.budget import Budget
 from depthlaw.laws.form import Form
-from depthlaw.laws.plan_config import PlanConfig
-from depthlaw.laws.planned import Margin, Range, WhatIf
-from depthlaw.laws.region import Quantity
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.allocate import Laws
+from depthlaw.planning.budget import Budget
+from depthlaw.planning.plan_config import PlanConfig
+from depthlaw.planning.planned import Margin, Range, WhatIf
+from depthlaw.planning.region import Quantity
 
 Ranger = Callable[[Quantity], Range]
 """Gives a quantity of the law its value and interval."""

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from depthlaw.errors import Notice, UsageError
-from depthlaw.laws.draws import Draws, has_profile, parameter_draws
 from depthlaw.laws.form import shifted_log
-from depthlaw.laws.region import Quantity, Region, delta_range, profile_range, region_of
 from depthlaw.laws.result import Fit
-from depthlaw.laws.support import FAR, NEAR, NOT_SCALES, Distance, dials, distance, undetermined
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.draws import Draws, has_profile, parameter_draws
+from depthlaw.planning.region import Quantity, Region, delta_range, profile_range, region_of
+from depthlaw.planning.support import FAR, NEAR, NOT_SCALES, Distance, dials, distance, undetermined
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from depthlaw.errors import UsageError
 from depthlaw.laws.fit import Fit, fit
-from depthlaw.laws.predict import predict_at
+from depthlaw.planning.predict import predict_at
 
 Columns = dict[str, np.ndarray]
 TRUE = {"width": 300.0, "depth": 5.0, "tokens": 500.0}

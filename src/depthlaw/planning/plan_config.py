@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from depthlaw.errors import UsageError
-from depthlaw.laws.architecture import Architecture, Family
-from depthlaw.laws.counting import NOMINAL, TRAINING_PASSES, Count
+from depthlaw.planning.architecture import Architecture, Family
+from depthlaw.planning.counting import NOMINAL, TRAINING_PASSES, Count
 
 CountName = Literal["nominal", "non-embedding", "total"]
 FlopName = Literal["6ND", "exact"]

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from depthlaw.errors import UsageError
-from depthlaw.laws.counting import NOMINAL, TRAINING_PASSES
-from depthlaw.laws.design_config import DesignConfig
 from depthlaw.laws.result import Fit
 from depthlaw.numerics.terms import Array
+from depthlaw.planning.counting import NOMINAL, TRAINING_PASSES
+from depthlaw.planning.design_config import DesignConfig
 
 WIDTHS, DEPTHS, TOKENS = 6, 8, 5
 WIDTH_STEP = 64
