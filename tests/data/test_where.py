@@ -20,8 +20,8 @@ SOURCE = {
     "note": ["", None, "3", "x", "7"],
 }
 
-WORDS = "loss width note optimizer config.lr 3 0.5 'adam' True ( ) [ ] , < <= == != in not and or - + * ** / %"
-WORDS = [*WORDS.split(), "done", "`eval loss`", "'", "`", "lambda", ":", "=", "\n", "é"]
+WORDS = "loss width note config.lr 3 0.5 'adam' True ( ) [ ] , < <= == != in not and or - + * ** / %"
+WORDS = [*WORDS.split(), "done", "optimizer", "`eval loss`", "'", "`", "lambda", ":", "=", "\n", "é"]
 
 
 def rows(condition, source=SOURCE, **options):
@@ -161,6 +161,11 @@ def test_a_name_of_ours_that_is_also_another_column_is_unclear():
 def test_weights_and_cluster_have_names_too():
     source = {"loss": [1.0, 2.0, 3.0], "w": [1, 0.5, 0.25], "model": ["a", "a", "b"]}
     assert rows("weights > .4 and cluster == 'a'", source, weights="w", cluster="model") == [0, 1]
+
+
+def test_a_mask_is_not_a_condition():
+    with pytest.raises(UsageError, match="where is a ndarray; a condition in text"):
+        read_runs(SOURCE, where=np.ones(5, bool))
 
 
 def test_history_says_what_was_kept():

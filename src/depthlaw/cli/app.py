@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 from depthlaw import __version__
 from depthlaw.cli.errors import exit_code, explain
 from depthlaw.cli.output import discard_stdout
-from depthlaw.cli.settings import fill_from_file, refuse_rounding
+from depthlaw.cli.settings import fill_from_file, refuse_rounding, split_pairs
 from depthlaw.errors import ExitCode
 
 VERBS = {
@@ -42,7 +42,7 @@ def build_app() -> App:
         version=__version__,
         version_format="plaintext",
         default_parameter=Parameter(consume_multiple=True, negative_iterable=()),
-        config=(refuse_rounding, fill_from_file),
+        config=(split_pairs, refuse_rounding, fill_from_file),
         result_action="return_value",
         exit_on_error=False,
         print_error=False,
@@ -51,7 +51,7 @@ def build_app() -> App:
     if not terminal:
         from rich.console import Console
 
-        app.console = Console(width=110)
+        app.console = Console(width=1000)  # one line an option, never wrapped
     for name, (place, line) in VERBS.items():
         app.command(place, name=name, help=line)
     return app

@@ -36,7 +36,7 @@ class Format:
         Write one JSON object to standard output instead of text.
     """
 
-    json: Annotated[bool, Parameter(negative="")] = False
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False
 
     def emit(self, payload: Mapping[str, Any], text: str, *, schema: int = 1) -> None:
         """Write a result to stdout, as JSON or as text, whichever was asked for.
@@ -50,7 +50,8 @@ class Format:
         schema
             Version of the payload's form, raised when a key changes its meaning.
         """
-        write_stdout(json_text({"schema": schema, **payload}) if self.json else text)
+        whole = json_text({"schema": schema, **payload}) if self.json else text
+        write_stdout(whole if whole.endswith("\n") else f"{whole}\n")
 
 
 @Parameter(name="*", group=GROUP)
@@ -71,7 +72,7 @@ class Output(Format):
     """
 
     out: Annotated[Path | None, Parameter(metavar="DIR")] = None
-    dry_run: Annotated[bool, Parameter(negative="")] = False
+    dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False
     resume: bool = True
 
     def emit_plan(self, config: Any, steps: Sequence[str]) -> None:

@@ -7,7 +7,8 @@ A verb that has a config dataclass takes it as its parameter ``config``, flatten
         runs: Path, /, *, config: Annotated[FitConfig, SETTINGS] = DEFAULTS, file: ConfigFile = NO_FILE
     ) -> int: ...
 
-Lists and texts of a file are replaced by the flag as a whole; of a table (``dict``) the keys that are named.
+Lists and texts of a file are replaced by the flag as a whole; of a table (``dict``) the keys that are named:
+``--fix alpha_depth=1,floor=0`` or, one at a time, ``--fix.alpha_depth 1``.
 """
 
 from __future__ import annotations
@@ -77,6 +78,29 @@ def _fill(leaf: Argument, value: Any, source: str) -> None:
         for key, item in value.items():
             if (key,) not in named:
                 leaf.append(Token(keyword=f"{name}.{key}", value=str(item), keys=(key,), source=source))
+
+
+def split_pairs(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Read ``--fix a=1,b=2`` as the parser reads ``--fix.a 1 --fix.b 2``.
+
+    Raises
+    ------
+    CoercionError
+        For a value without names.
+    """
+    for argument in arguments:
+        if get_origin(argument.resolved_hint) is not dict:
+            continue
+        for token in [token for token in argument.tokens if not token.keys]:
+            argument.tokens.remove(token)
+            for pair in token.value.split(","):
+                name, equals, value = (part.strip() for part in pair.partition("="))
+                if not (name and equals and value):
+                    flag = token.keyword
+                    raise CoercionError(
+                        f'"{pair}" is not NAME=VALUE; write {flag} a=1,b=2.', argument=argument
+                    )
+                argument.append(token.evolve(value=value, keys=(name,)))
 
 
 def refuse_rounding(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:

@@ -108,6 +108,7 @@ def understand(headers: Sequence[str], given: Mapping[str, str | None], source: 
     for name, header in given.items():
         if header is None:
             continue
+        header = str(header)  # data frames may count their columns
         if header not in headers:
             error = unknown_name("column", header, headers, flag=f"--{name}")
             raise UsageError(f"{source}: {error.message}", error.hint)

@@ -23,7 +23,7 @@ from depthlaw.data.raw import RawTable
 from depthlaw.data.readers import read_raw
 from depthlaw.data.table import RunTable, assemble
 from depthlaw.data.where import select_rows
-from depthlaw.errors import InputError, Notice, unknown_name
+from depthlaw.errors import InputError, Notice, UsageError, unknown_name
 
 __all__ = ["ColumnUse", "RunTable", "read_runs"]
 
@@ -85,6 +85,11 @@ def read_runs(
     UsageError
         A name that is not in the table, several columns that could be meant, a condition that cannot be read.
     """
+    if where is not None and not isinstance(where, str):
+        raise UsageError(
+            f'where is a {type(where).__name__}; a condition in text is expected, such as "loss < 3".',
+            "For a mask or positions use RunTable.take.",
+        )
     raw = read_raw(source)
     given = {
         "width": width,
