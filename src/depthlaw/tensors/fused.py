@@ -10,13 +10,19 @@ block, 2: midpoint block), hidden, width, classes, batch, students.
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from depthlaw.errors import UsageError, unknown_name
 
 Array = NDArray[np.floating[Any]]
 
@@ -72,7 +78,47 @@ def available() -> Isa | Unavailable:
     UsageError
         ``DEPTHLAW_ISA`` is unknown, or this processor does not have it.
     """
-    raise NotImplementedError
+    if isinstance(extension := _extension(), Unavailable):
+        return extension
+    have = extension.supported()
+    name = os.environ.get("DEPTHLAW_ISA") or have[0]
+    if name not in list(Isa):
+        raise unknown_name("instruction set of DEPTHLAW_ISA", name, list(Isa))
+    if name not in have:
+        raise UsageError(
+            f'DEPTHLAW_ISA: this processor or build has no "{name}" (have: {", ".join(have)}).',
+            "Unset DEPTHLAW_ISA to take the best one.",
+        )
+    return Isa(name)
+
+
+def supported() -> list[Isa]:
+    """Return all instruction sets that can be chosen here, best first; empty without a kernel."""
+    extension = _extension()
+    return [] if isinstance(extension, Unavailable) else [Isa(name) for name in extension.supported()]
+
+
+@cache
+def _extension() -> Any:
+    name = "depthlaw.tensors._fused"
+    if importlib.util.find_spec(name) is None:
+        return Unavailable("not built: depthlaw was installed without a C++ compiler (GCC or Clang)")
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        return Unavailable(f"built, but does not load: {error}")
+
+
+def _start(isa: Isa | None, threads: int | None) -> tuple[Any, str, int]:
+    """Return the extension, the instruction set's name and the number of threads."""
+    found = available()
+    if isinstance(found, Unavailable):
+        raise UsageError(f"The compiled kernel is {found.reason}.", "Use the torch engine, or reinstall depthlaw.")
+    if threads is None:
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if threads < 1:
+        raise UsageError(f"threads: {threads} is not a number of threads.")
+    return _extension(), str(isa or found), threads
 
 
 def forward(net: Net, x: Array, *, threads: int | None = None, isa: Isa | None = None) -> Array:
@@ -94,7 +140,13 @@ def forward(net: Net, x: Array, *, threads: int | None = None, isa: Isa | None =
     Array
         (batch, width) normalised states RMSNorm(h), or (batch, classes) logits when the net has a head.
     """
-    raise NotImplementedError
+    extension, name, count = _start(isa, threads)
+    width = _check_net("net", net, net.A.dtype)[3]
+    _check("x", x, (None, width), net.A.dtype)
+    columns = width if net.head is None else net.head.shape[0]
+    out = np.empty((len(x), columns), net.A.dtype)
+    extension.forward(_arrays(net), x, out, count, name)
+    return out
 
 
 def loss_and_grad(
@@ -132,7 +184,32 @@ def loss_and_grad(
     NDArray[np.float64]
         (students,). A student that diverged has a loss that is not finite.
     """
-    raise NotImplementedError
+    extension, name, count = _start(isa, threads)
+    if not nets:
+        return np.empty(0)
+    dtype = nets[0].A.dtype
+    sizes = {_check_net(f"nets[{k}]", net, dtype)[2:] for k, net in enumerate(nets)}
+    if len(sizes) > 1:
+        raise UsageError(f"nets: one (hidden, width) for all, got {sorted(sizes)}.")
+    width = nets[0].A.shape[3]
+    _check("x", x, (None, width), dtype)
+    if temperatures is None:
+        _check("target", target, (len(x), width), dtype)
+    else:
+        _check("target", target, (len(x), None), dtype)
+        _check_heads(nets, target.shape[1], temperatures)
+    if grads is not None:
+        _check_grads(nets, grads, dtype)
+    losses = extension.train(
+        [_arrays(net) for net in nets],
+        x,
+        target,
+        [] if grads is None else [_arrays(grad) for grad in grads],
+        [] if temperatures is None else [(float(teacher), float(student)) for teacher, student in temperatures],
+        count,
+        name,
+    )
+    return np.array(losses)
 
 
 def adam(
@@ -164,4 +241,69 @@ def adam(
     threads, isa
         As in ``forward``; the result does not depend on ``threads``.
     """
-    raise NotImplementedError
+    extension, name, count = _start(isa, threads)
+    if len({len(params), len(grads), len(first), len(second), len(lr)}) != 1:
+        raise UsageError("adam: params, grads, first, second and lr differ in length.")
+    if step < 1:
+        raise UsageError(f"adam: step {step}; steps count from 1.")
+    if not params:
+        return
+    entries = list(zip(params, grads, first, second, lr, strict=True))
+    for k, (param, *others, _) in enumerate(entries):
+        for label, array in zip(("params", "grads", "first", "second"), (param, *others), strict=True):
+            _check(f"{label}[{k}]", array, param.shape, params[0].dtype)
+    extension.adam(entries, step, *betas, eps, count, name)
+
+
+def _check(name: str, array: Array, shape: tuple[int | None, ...], dtype: np.dtype[Any]) -> None:
+    """Refuse what the extension cannot read; ``None`` in ``shape`` is any size but zero."""
+    fits = array.ndim == len(shape) and all(
+        have == want if want is not None else have > 0 for have, want in zip(array.shape, shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("any" if size is None else str(size) for size in shape)
+        raise UsageError(f"{name}: shape {array.shape}, expected ({wanted}).")
+    if array.dtype != dtype or dtype not in (np.float32, np.float64):
+        raise UsageError(f"{name}: {array.dtype}, expected float32 or float64 and the same for all arrays.")
+    if not array.flags.c_contiguous:
+        raise UsageError(f"{name}: not C-contiguous.", "Pass numpy.ascontiguousarray of it.")
+
+
+def _check_net(name: str, net: Net, dtype: np.dtype[Any]) -> tuple[int, int, int, int]:
+    """Check one network; return blocks, stages, hidden, width."""
+    _check(f"{name}.A", net.A, (None, None, None, None), dtype)
+    blocks, stages, hidden, width = net.A.shape
+    if stages not in (1, 2):
+        raise UsageError(f"{name}: {stages} stages a block; the kernel knows 1 (residual) and 2 (midpoint).")
+    _check(f"{name}.b", net.b, (blocks, stages, hidden), dtype)
+    _check(f"{name}.B", net.B, (blocks, stages, width, hidden), dtype)
+    if net.head is not None:
+        _check(f"{name}.head", net.head, (None, width), dtype)
+    return blocks, stages, hidden, width
+
+
+def _check_heads(nets: Sequence[Net], classes: int, temperatures: Sequence[tuple[float, float]]) -> None:
+    if len(temperatures) != len(nets):
+        raise UsageError(f"temperatures: {len(temperatures)} pairs for {len(nets)} nets.")
+    if not all(t > 0 for pair in temperatures for t in pair):
+        raise UsageError(f"temperatures: {list(temperatures)}, must be positive.")
+    for k, net in enumerate(nets):
+        if net.head is None or len(net.head) != classes:
+            raise UsageError(f"nets[{k}]: the divergence needs a head with {classes} classes, as the target has.")
+
+
+def _check_grads(nets: Sequence[Net], grads: Sequence[Net], dtype: np.dtype[Any]) -> None:
+    if len(grads) != len(nets):
+        raise UsageError(f"grads: {len(grads)} for {len(nets)} nets.")
+    for k, (net, grad) in enumerate(zip(nets, grads, strict=True)):
+        for name in ("A", "b", "B", "head"):
+            wanted, array = getattr(net, name), getattr(grad, name)
+            if name == "head" and array is None:
+                continue
+            if wanted is None:
+                raise UsageError(f"grads[{k}].head: the net has no head.")
+            _check(f"grads[{k}].{name}", array, wanted.shape, dtype)
+
+
+def _arrays(net: Net) -> tuple[Array, Array, Array, Array | None]:
+    return net.A, net.b, net.B, net.head

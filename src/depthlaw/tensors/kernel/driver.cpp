@@ -1,0 +1,213 @@
+#include "driver.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+namespace depthlaw {
+namespace {
+
+// A batch is cut into at most this many groups of tiles. Each (student, group) has a partial gradient of its
+// own, summed in order, so that bits depend neither on the number of threads nor on who did what when.
+constexpr long GROUPS = 4;
+
+// Students go through together as long as their partial gradients fit; many of them would fill the memory.
+constexpr std::size_t PARTIAL_BYTES = 64u << 20;
+
+// Runs body(worker, task) for all tasks; tasks are handed out in order. Threads are started for each call:
+// some 20 microseconds each, nothing spins or sleeps between calls, and a forked process works.
+template <class Body>
+void parallel(int threads, long tasks, const Body &body) {
+    std::atomic<long> next{0};
+    const auto work = [&](int worker) {
+        for (long task; (task = next.fetch_add(1)) < tasks;) body(worker, task);
+    };
+    std::vector<std::jthread> others;
+    for (int worker = 1; worker < std::min<long>(threads, tasks); ++worker) others.emplace_back(work, worker);
+    work(0);
+}
+
+// Memory that outlives the call: fetching fresh pages from the system costs milliseconds a step.
+class Arena {
+   public:
+    Arena() {
+        const std::lock_guard lock(mutex);
+        if (!idle.empty()) {
+            block = std::move(idle.back());
+            idle.pop_back();
+        }
+    }
+    ~Arena() {
+        const std::lock_guard lock(mutex);
+        idle.push_back(std::move(block));
+    }
+    Arena(const Arena &) = delete;
+    Arena &operator=(const Arena &) = delete;
+
+    template <class T>
+    T *reserve(std::size_t count) {
+        if (block.bytes < count * sizeof(T)) {
+            block.data.reset();
+            block.bytes = 0;
+            block.data.reset(static_cast<std::byte *>(::operator new(count * sizeof(T), std::align_val_t{64})));
+            block.bytes = count * sizeof(T);
+        }
+        return reinterpret_cast<T *>(block.data.get());
+    }
+
+   private:
+    struct Free {
+        void operator()(std::byte *p) const { ::operator delete(p, std::align_val_t{64}); }
+    };
+    struct Block {
+        std::unique_ptr<std::byte, Free> data;
+        std::size_t bytes = 0;
+    };
+    Block block;
+    static inline std::mutex mutex;
+    static inline std::vector<Block> idle;
+};
+
+// Elements, rounded up so that the next buffer is aligned as well.
+std::size_t aligned(long count) { return (std::size_t(count) + 63) / 64 * 64; }
+
+}  // namespace
+
+std::vector<std::string> supported() {
+    std::vector<std::string> names;
+#ifdef DEPTHLAW_X86
+    __builtin_cpu_init();
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+        names.push_back("avx512");
+    if (avx2) names.push_back("avx2");
+#endif
+    names.push_back("baseline");
+    return names;
+}
+
+const KernelSet &kernels(const std::string &isa) {
+    const auto names = supported();
+    if (std::find(names.begin(), names.end(), isa) == names.end())
+        throw std::invalid_argument("no kernel for instruction set " + isa);
+#ifdef DEPTHLAW_X86
+    if (isa == "avx512") return kernels_avx512;
+    if (isa == "avx2") return kernels_avx2;
+#endif
+    return kernels_baseline;
+}
+
+template <>
+const Kernels<float> &select<float>(const std::string &isa) {
+    return kernels(isa).f32;
+}
+template <>
+const Kernels<double> &select<double>(const std::string &isa) {
+    return kernels(isa).f64;
+}
+
+template <class T>
+void forward(const Kernels<T> &kernel, const Shape &shape, const Net<const T> &net, const T *x, long rows, T *out,
+             int threads) {
+    const long tiles = (rows + kernel.tile - 1) / kernel.tile;
+    threads = int(std::min<long>(threads, tiles));
+    const std::size_t size = aligned(kernel.workspace_size(shape, net));
+    Arena arena;
+    T *memory = arena.reserve<T>(size * std::size_t(threads));
+    parallel(threads, tiles, [&](int worker, long tile) {
+        kernel.forward(shape, net, x, out, tile * kernel.tile, std::min(rows, (tile + 1) * kernel.tile),
+                       memory + size * std::size_t(worker));
+    });
+}
+
+template <class T>
+std::vector<double> train(const Kernels<T> &kernel, const Shape &shape, const std::vector<Student<T>> &students,
+                          const Batch<T> &batch, int threads) {
+    const long tiles = (batch.rows + kernel.tile - 1) / kernel.tile, groups = std::min(GROUPS, tiles);
+    std::vector<double> losses(students.size());
+    std::size_t workspace = 0;
+    for (const auto &student : students)
+        workspace = std::max(workspace, aligned(kernel.workspace_size(shape, student.net)));
+    Arena arena;
+    for (std::size_t first = 0, last; first < students.size(); first = last) {
+        std::vector<std::size_t> offset;  // of each student's partials
+        std::size_t total = workspace * std::size_t(threads);
+        const auto partial = [&](std::size_t k) { return aligned(kernel.partial_size(shape, students[k].net)); };
+        for (last = first; last < students.size(); ++last) {
+            const std::size_t size = students[last].grad.A ? partial(last) * std::size_t(groups) : 0;
+            if (last > first && (total + size - workspace * std::size_t(threads)) * sizeof(T) > PARTIAL_BYTES) break;
+            offset.push_back(total);
+            total += size;
+        }
+        T *memory = arena.reserve<T>(total);
+        std::vector<long> order(last - first);  // deepest first: what is handed out last is short
+        for (std::size_t k = 0; k < order.size(); ++k) order[k] = long(k);
+        std::stable_sort(order.begin(), order.end(), [&](long a, long b) {
+            const auto &x = students[first + std::size_t(a)].net, &y = students[first + std::size_t(b)].net;
+            return x.blocks * x.stages > y.blocks * y.stages;
+        });
+        std::vector<double> shares(order.size() * std::size_t(groups));
+        parallel(threads, long(shares.size()), [&](int worker, long task) {
+            const std::size_t k = std::size_t(order[std::size_t(task / groups)]), g = std::size_t(task % groups);
+            const auto &student = students[first + k];
+            const long begin = tiles * long(g) / groups * kernel.tile;
+            const long end = std::min(batch.rows, tiles * long(g + 1) / groups * kernel.tile);
+            T *sums = student.grad.A ? memory + offset[k] + g * partial(first + k) : nullptr;
+            shares[k * std::size_t(groups) + g] =
+                kernel.train(shape, student.net, student.objective, batch, begin, end, sums,
+                             student.grad.head != nullptr, memory + workspace * std::size_t(worker));
+        });
+        struct Slice {
+            std::size_t student;
+            int block;
+        };
+        std::vector<Slice> slices;
+        for (std::size_t k = 0; k < order.size(); ++k) {
+            for (long g = 0; g < groups; ++g) losses[first + k] += shares[k * std::size_t(groups) + std::size_t(g)];
+            const auto &grad = students[first + k].grad;
+            if (!grad.A) continue;
+            for (int block = 0; block < grad.blocks + (grad.head ? 1 : 0); ++block) slices.push_back({k, block});
+        }
+        parallel(threads, long(slices.size()), [&](int, long task) {
+            const auto [k, block] = slices[std::size_t(task)];
+            const T *partials[GROUPS];
+            for (std::size_t g = 0; g < std::size_t(groups); ++g)
+                partials[g] = memory + offset[k] + g * partial(first + k);
+            kernel.reduce(shape, students[first + k].grad, partials, int(groups), block, block + 1);
+        });
+    }
+    return losses;
+}
+
+template <class T>
+void adam(const Kernels<T> &kernel, const std::vector<Adam<T>> &entries, const std::vector<long> &sizes,
+          int threads) {
+    constexpr long PIECE = 1 << 16;
+    struct Piece {
+        std::size_t entry;
+        long begin;
+    };
+    std::vector<Piece> pieces;
+    for (std::size_t k = 0; k < entries.size(); ++k)
+        for (long begin = 0; begin < sizes[k]; begin += PIECE) pieces.push_back({k, begin});
+    parallel(threads, long(pieces.size()), [&](int, long task) {
+        const auto [k, begin] = pieces[std::size_t(task)];
+        kernel.adam(entries[k], begin, std::min(sizes[k], begin + PIECE));
+    });
+}
+
+#define DEPTHLAW_INSTANTIATE(T)                                                                                  \
+    template void forward<T>(const Kernels<T> &, const Shape &, const Net<const T> &, const T *, long, T *, int); \
+    template std::vector<double> train<T>(const Kernels<T> &, const Shape &, const std::vector<Student<T>> &,     \
+                                          const Batch<T> &, int);                                                 \
+    template void adam<T>(const Kernels<T> &, const std::vector<Adam<T>> &, const std::vector<long> &, int);
+DEPTHLAW_INSTANTIATE(float)
+DEPTHLAW_INSTANTIATE(double)
+
+}  // namespace depthlaw
