@@ -102,20 +102,41 @@ class LabConfig:
         The teacher's logits are divided by these; students for each (``kl`` only; empty: 1).
     temperature_of
         Whether only the ``teacher``'s logits are divided, or those of ``both``.
-    width, hidden, classes
-        m, hidden width of the MLPs, number of classes (``kl`` only).
-    steps, batch
-        Training steps, and samples in each.
+    width
+        Of the residual stream, m.
+    hidden
+        Hidden width of the MLPs.
+    classes
+        Number of classes (``kl`` only).
+    steps
+        Training steps.
+    batch
+        Samples in a step.
     test_every
         Steps between tests; 0 tests at the end only.
     test_batches
         Fresh batches for a test.
     log_every
         Steps between rows of the metrics.
-    replicates, first_replicate
-        Number of teachers for each ρ; the number of the first (to spread replicates over machines).
+    replicates
+        Number of teachers for each ρ.
+    first_replicate
+        Number of the first replicate, to spread them over machines.
     seed
         Spawns a stream for everything random.
+    dtype
+        Of weights and arithmetic.
+    teacher, student, rate
+        See their own.
+    engine
+        What trains: ``torch`` runs anywhere, ``fused`` is the compiled CPU kernel; ``auto`` takes the faster
+        one that can.
+    device
+        ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
+    threads
+        CPU threads; all cores that this process may use when not given.
+    checkpoint_every
+        Time between checkpoints of a run with a folder: 60s, 5m, 1h.
     """
 
     loss: Literal["mse", "kl"] = "mse"
@@ -184,6 +205,7 @@ def seconds(text: str) -> float:
 def _check_numbers(config: LabConfig) -> None:
     student = config.student
     whole = {
+        "student.depths": min(student.depths, default=1),
         "width": config.width,
         "hidden": config.hidden,
         "classes": config.classes,
@@ -193,7 +215,6 @@ def _check_numbers(config: LabConfig) -> None:
         "log_every": config.log_every,
         "replicates": config.replicates,
         "teacher.depth": config.teacher.depth,
-        **{"student.depths": depth for depth in student.depths if depth < 1},
     }
     for name, value in whole.items():
         if value < 1:
@@ -225,7 +246,9 @@ def _check_numbers(config: LabConfig) -> None:
 
 def _check_combination(config: LabConfig) -> None:
     if config.loss == "mse" and config.head != "none":
-        raise UsageError(f"loss mse compares final states and has no use for head {config.head}.", "Take --head none.")
+        raise UsageError(
+            f"loss mse compares final states and has no use for head {config.head}.", "Take --head none."
+        )
     if config.loss == "kl" and config.head == "none":
         raise UsageError("loss kl needs a head.", "Take --head learned or --head fixed.")
     if config.loss == "mse" and config.temperatures:

@@ -1,7 +1,7 @@
 """What an engine is: it holds one task's teacher and students and moves all of them one batch on.
 
-The laboratory has two, `depthlaw.lab.torch_engine` (any device, any block) and `depthlaw.lab.fused_engine` (the
-compiled CPU kernel); they agree to rounding.
+The laboratory has two, `depthlaw.lab.torch_engine` (any device, any block) and `depthlaw.lab.fused_engine`
+(the compiled CPU kernel); they agree to rounding.
 """
 
 from __future__ import annotations

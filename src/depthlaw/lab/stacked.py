@@ -51,12 +51,12 @@ class Stack:
 
     def zeros_like(self) -> Stack:
         """Return a stack of the same form, all zero."""
-        head = None if self.head is None else torch.zeros_like(self.head)
-        return Stack(self.depths, *(torch.zeros_like(t) for t in (self.A, self.b, self.B)), head)
+        A, b, B = (torch.zeros_like(t) for t in (self.A, self.b, self.B))
+        return Stack(self.depths, A, b, B, None if self.head is None else torch.zeros_like(self.head))
 
 
 @dataclass
-class _Tape:
+class Kept:
     """What one stage of one block keeps for the backward pass, all (running, batch, …)."""
 
     normed: Tensor
@@ -76,7 +76,7 @@ def rms_norm_backward(grad: Tensor, normed: Tensor, scale: Tensor) -> Tensor:
     return torch.addcmul(grad, normed, along, value=-1).mul_(scale)
 
 
-def forward(h: Tensor, stack: Stack, tableau: Tableau, tape: list[list[_Tape]] | None = None) -> Tensor:
+def forward(h: Tensor, stack: Stack, tableau: Tableau, tape: list[list[Kept]] | None = None) -> Tensor:
     """Return the final states.
 
     Parameters
@@ -99,7 +99,7 @@ def forward(h: Tensor, stack: Stack, tableau: Tableau, tape: list[list[_Tape]] |
             finals.append(states[k:])
             states = states[:k]
         pieces: list[Tensor] = []
-        kept: list[_Tape] = []
+        kept: list[Kept] = []
         for i, row in enumerate(tableau.inner):
             state = _plus(states, row, pieces)
             normed, scale = rms_norm(state)
@@ -110,7 +110,7 @@ def forward(h: Tensor, stack: Stack, tableau: Tableau, tape: list[list[_Tape]] |
                 states = torch.baddbmm(states, relu.square(), out)
             else:
                 pieces.append(torch.bmm(relu.square(), out))
-            kept.append(_Tape(normed, scale, relu))
+            kept.append(Kept(normed, scale, relu))
         if tableau.stages > 1:
             states = _plus(states, tableau.outer, pieces)
         if tape is not None:
@@ -118,7 +118,7 @@ def forward(h: Tensor, stack: Stack, tableau: Tableau, tape: list[list[_Tape]] |
     return torch.cat([states, *reversed(finals)])
 
 
-def backward(grad: Tensor, stack: Stack, tableau: Tableau, tape: list[list[_Tape]], out: Stack) -> None:
+def backward(grad: Tensor, stack: Stack, tableau: Tableau, tape: list[list[Kept]], out: Stack) -> None:
     """Write the gradients by all block weights into ``out``.
 
     Parameters
@@ -147,7 +147,7 @@ def backward(grad: Tensor, stack: Stack, tableau: Tableau, tape: list[list[_Tape
         tape[block] = []
 
 
-def _stage_backward(grad: Tensor, stack: Stack, kept: _Tape, out: Stack, at: tuple[int, int]) -> Tensor:
+def _stage_backward(grad: Tensor, stack: Stack, kept: Kept, out: Stack, at: tuple[int, int]) -> Tensor:
     """Gradients of one MLP: into ``out``, and by its input (returned)."""
     k, (block, i) = len(grad), at
     relu = kept.relu

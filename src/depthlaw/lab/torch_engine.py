@@ -18,7 +18,7 @@ from depthlaw.lab.config import LabConfig
 from depthlaw.lab.engine import Array, StudentKey, find_device, thread_count
 from depthlaw.lab.losses import kl, mse
 from depthlaw.lab.networks import Network
-from depthlaw.lab.stacked import Stack, backward, forward, rms_norm, rms_norm_backward
+from depthlaw.lab.stacked import Kept, Stack, backward, forward, rms_norm, rms_norm_backward
 from depthlaw.numerics.runge_kutta import RESIDUAL
 
 
@@ -151,8 +151,8 @@ class TorchEngine:
         for group in self._groups:
             found[group.members] = self._gradients(group, h0, target).cpu().numpy()
         goes_on = alive & np.isfinite(found)
-        for at, group in enumerate(self._adam.param_groups):
-            group["lr"] = rates[at]
+        for at, options in enumerate(self._adam.param_groups):
+            options["lr"] = rates[at]
             for view, grad in zip(self._views[at], self._grad_views[at], strict=True):
                 view.grad = grad if goes_on[at] else None
         self._adam.step()
@@ -161,7 +161,7 @@ class TorchEngine:
 
     def _gradients(self, group: _Group, h0: Tensor, target: Tensor) -> Tensor:
         """Fill the group's gradients and return its losses (nets,)."""
-        tape: list = []
+        tape: list[list[Kept]] = []
         final = forward(h0, group.weights, self._method, tape)
         normed, scale = rms_norm(final)
         losses, by_normed, by_logits = self._loss(group, normed, target)

@@ -1,7 +1,7 @@
 """Explicit Runge–Kutta tableaus: how a block of several stages puts its pieces together.
 
 A block of the laboratory's networks is one step of such a method with the unit step taken into the stages:
-k_i = f_i(h + Σ_{j<i} a_ij k_j), then h + Σ_i b_i k_i. Times c_i play no part, since each stage has its own f_i.
+k_i = f_i(h + Σ_{j<i} a_ij k_j), then h + Σ_i b_i k_i. Times c_i play no part: each stage has its own f_i.
 """
 
 from __future__ import annotations

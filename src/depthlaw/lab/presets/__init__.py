@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from importlib.resources import files
+from typing import Any
 
 from depthlaw.data import config as configs
 from depthlaw.errors import unknown_name
@@ -15,8 +17,8 @@ def preset_names() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".toml") for name in entries if name.endswith(".toml")))
 
 
-def preset_text(name: str) -> str:
-    """Return a preset's TOML text.
+def preset_data(name: str) -> dict[str, Any]:
+    """Return what a preset's file says, without the defaults.
 
     Raises
     ------
@@ -25,7 +27,7 @@ def preset_text(name: str) -> str:
     """
     if name not in preset_names():
         raise unknown_name("preset", name, preset_names())
-    return (files(__package__) / f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def preset(name: str) -> LabConfig:
@@ -36,4 +38,4 @@ def preset(name: str) -> LabConfig:
     UsageError
         For a name that is not a preset's; the nearest is suggested.
     """
-    return configs.loads(LabConfig, preset_text(name), source=f"preset {name}")
+    return configs.structure(LabConfig, preset_data(name), source=f"preset {name}")

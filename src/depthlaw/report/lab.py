@@ -1,0 +1,66 @@
+"""Laboratory runs in words, tables and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from depthlaw.lab.config import LabConfig
+from depthlaw.lab.plan import cost, seconds_per_step
+from depthlaw.lab.result import LabResult
+from depthlaw.report.text import number, table
+
+
+def plan_lines(config: LabConfig) -> list[str]:
+    """Say what an experiment would do and cost; takes a few training steps to time them."""
+    found = cost(config)
+    method = config.student.method
+    each, engine = seconds_per_step(config)
+    total = each * config.steps * found.tasks
+    return [
+        f"{found.tasks} tasks ({config.replicates} replicates, rho {_listed(config.rho)}), "
+        f"each {found.students} students: depths {_listed(config.student.depths)}, "
+        f"{len(config.task_temperatures)} temperatures, {method.stages} MLPs a block",
+        f"a step: {found.passes} block passes of {config.batch} samples, {found.step_flops / 1e9:.3g} GFLOP; "
+        f"in all {config.steps} steps a task, {found.flops:.3g} FLOP",
+        f"{found.parameters:,} parameters in training, about {found.memory_bytes / 1e6:.0f} MB",
+        f"engine {engine}: {1e3 * each:.0f} ms a step here, {_duration(total)} in all",
+    ]
+
+
+def lab_payload(result: LabResult) -> dict[str, Any]:
+    """Return a result for programs: final losses and what diverged."""
+    return {
+        "engine": result.engine,
+        "status": result.status,
+        "final": result.final().to_pylist(),
+        "diverged": result.diverged,
+    }
+
+
+def lab_text(result: LabResult) -> str:
+    """Return a result for people."""
+    rows = result.final().to_pylist()
+    columns = ("replica", "rho", "temperature", "depth", "step", "train_loss", "test_loss")
+    names = [name for name in columns if any(row[name] is not None for row in rows)]
+    text = table([[_cell(row[name]) for name in names] for row in rows], names)
+    for student in result.diverged:
+        text += (
+            f"diverged: replica {student['replica']}, rho {student['rho']:g}, depth {student['depth']}, "
+            f"at step {student['diverged']}\n"
+        )
+    return text
+
+
+def _listed(values: Sequence[float]) -> str:
+    return " ".join(f"{value:g}" for value in values)
+
+
+def _cell(value: float | int | None) -> str:
+    return number(value)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
