@@ -17,6 +17,9 @@ from depthlaw.lab.streams import Batches, Purpose
 ALIVE = -1
 """In place of the step at which a student diverged."""
 
+SHOW_EVERY = 0.1
+"""Seconds between reports of progress."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -202,7 +205,7 @@ def run_to_end(
     while not trainer.done:
         losses = trainer.advance()
         now = time.monotonic()
-        if progress is not None and (now - shown > 0.1 or trainer.done):
+        if progress is not None and (now - shown >= SHOW_EVERY or trainer.done):
             rate = (trainer.step - first) / (now - began) if now > began else float("nan")
             progress(
                 Progress(
