@@ -83,7 +83,7 @@ def available() -> Isa | Unavailable:
     have = extension.supported()
     name = os.environ.get("DEPTHLAW_ISA") or have[0]
     if name not in list(Isa):
-        raise unknown_name("instruction set of DEPTHLAW_ISA", name, list(Isa))
+        raise unknown_name("DEPTHLAW_ISA", name, list(Isa))
     if name not in have:
         raise UsageError(
             f'DEPTHLAW_ISA: this processor or build has no "{name}" (have: {", ".join(have)}).',

@@ -74,13 +74,12 @@ void bind(nb::module_ &m) {
 double peak_flops(int threads, const std::string &isa) {
     const auto run = kernels(isa).peak_flop;
     const nb::gil_scoped_release release;
-    constexpr long ROUNDS = 20'000'000;
+    constexpr long ROUNDS = 2'000'000;
     std::vector<double> work(static_cast<std::size_t>(threads));
     const auto start = std::chrono::steady_clock::now();
-    {
-        std::vector<std::jthread> pool;
-        for (auto &done : work) pool.emplace_back([&done, run] { done = run(ROUNDS); });
-    }
+    std::vector<std::thread> pool;
+    for (auto &done : work) pool.emplace_back([&done, run] { done = run(ROUNDS); });
+    for (auto &thread : pool) thread.join();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     double sum = 0;
     for (const double done : work) sum += done;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 namespace depthlaw {
@@ -27,8 +28,16 @@ void parallel(int threads, long tasks, const Body &body) {
     const auto work = [&](int worker) {
         for (long task; (task = next.fetch_add(1)) < tasks;) body(worker, task);
     };
-    std::vector<std::jthread> others;
-    for (int worker = 1; worker < std::min<long>(threads, tasks); ++worker) others.emplace_back(work, worker);
+    struct Joined : std::vector<std::thread> {
+        ~Joined() {
+            for (auto &thread : *this) thread.join();
+        }
+    } others;
+    try {
+        for (int worker = 1; worker < std::min<long>(threads, tasks); ++worker) others.emplace_back(work, worker);
+    } catch (const std::system_error &) {
+        // The system gives no more threads: fewer do all tasks.
+    }
     work(0);
 }
 
@@ -130,6 +139,7 @@ template <class T>
 std::vector<double> train(const Kernels<T> &kernel, const Shape &shape, const std::vector<Student<T>> &students,
                           const Batch<T> &batch, int threads) {
     const long tiles = (batch.rows + kernel.tile - 1) / kernel.tile, groups = std::min(GROUPS, tiles);
+    threads = int(std::min<long>(threads, groups * long(students.size())));
     std::vector<double> losses(students.size());
     std::size_t workspace = 0;
     for (const auto &student : students)

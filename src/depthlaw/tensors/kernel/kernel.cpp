@@ -4,6 +4,7 @@
 // instruction sets both emit would be merged by the linker, and the baseline could get AVX-512 code.
 #include "abi.h"
 #include "network.h"
+#include "reduce.h"
 
 namespace depthlaw {
 namespace {
@@ -60,49 +61,6 @@ double train(const Shape &shape, const Net<const T> &net, const Objective &objec
     });
 }
 
-// (rows, padded(columns)) partials summed into (rows, columns).
-template <class T>
-void sum_matrix(const T *const *partials, int groups, long offset, int rows, int columns, T *out) {
-    for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) {
-            const long at = offset + long(i) * padded<T>(columns) + j;
-            T sum = partials[0][at];
-            for (int g = 1; g < groups; ++g) sum += partials[g][at];
-            out[long(i) * columns + j] = sum;
-        }
-}
-
-template <class T>
-void reduce(const Shape &shape, const Net<T> &grad, const T *const *partials, int groups, int begin, int end) {
-    const long m = shape.width, h = shape.hidden, stride = padded<T>(shape.width);
-    const long size = Partial<T>::size(shape.width, shape.hidden);
-    for (int block = begin; block < end; ++block) {
-        if (block == grad.blocks) {
-            sum_matrix(partials, groups, long(block) * grad.stages * size, shape.classes, shape.width, grad.head);
-            continue;
-        }
-        for (long s = long(block) * grad.stages; s < long(block + 1) * grad.stages; ++s) {
-            const long offset = s * size;
-            sum_matrix(partials, groups, offset, shape.hidden, shape.width, grad.A + s * h * m);
-            T *B = grad.B + s * h * m;
-            for (long j = 0; j < m; ++j)
-                for (long i = 0; i < h; ++i) {
-                    const long at = offset + h * stride + i * stride + j;
-                    T sum = partials[0][at];
-                    for (int g = 1; g < groups; ++g) sum += partials[g][at];
-                    B[j * h + i] = sum;
-                }
-            for (long i = 0; i < h; ++i) {
-                Vec<T> lanes{};
-                for (int g = 0; g < groups; ++g) lanes += load(partials[g] + offset + 2 * h * stride + i * W<T>);
-                T sum = lanes[0];
-                for (int k = 1; k < W<T>; ++k) sum += lanes[k];
-                grad.b[s * h + i] = sum;
-            }
-        }
-    }
-}
-
 template <class T>
 double power(double base, T exponent) {
     double result = 1;
@@ -129,7 +87,7 @@ void adam(const Adam<T> &a, long begin, long end) {
 double peak_flop(long rounds) {
     constexpr int CHAINS = 12;
     Vec<float> x[CHAINS], factor = splat(0.999f), term = splat(0.001f);
-    for (int k = 0; k < CHAINS; ++k) x[k] = splat(float(k));
+    for (int k = 0; k < CHAINS; ++k) x[k] = splat(float(k + 2));
     for (long round = 0; round < rounds; ++round) {
         for (int k = 0; k < CHAINS; ++k) x[k] = x[k] * factor + term;
     }

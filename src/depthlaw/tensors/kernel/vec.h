@@ -69,19 +69,26 @@ INLINE void zip(V a, V b, V &low, V &high) {
     }
 }
 
+// log2(W) perfect shuffles transpose a square.
+template <class V, int w>
+INLINE void transpose_square(V (&x)[w]) {
+    for (int round = 1; round < w; round *= 2) {
+        V y[w];
+        for (int k = 0; k < w / 2; ++k) zip(x[k], x[k + w / 2], y[2 * k], y[2 * k + 1]);
+        for (int k = 0; k < w; ++k) x[k] = y[k];
+    }
+}
+
 // Panel (rows, N) -> (N, stride), stride >= rows a multiple of W; columns from `rows` on are zero.
 template <class T>
 INLINE void transpose(const T *panel, int rows, T *out, int stride) {
     constexpr int w = W<T>;
     for (int row = 0; row < stride; row += w)
         for (int lane = 0; lane < N<T>; lane += w) {
-            Vec<T> x[w], y[w];
+            Vec<T> x[w];
             for (int k = 0; k < w; ++k)
                 x[k] = row + k < rows ? load(panel + (row + k) * N<T> + lane) : Vec<T>{};
-            for (int round = 1; round < w; round *= 2) {  // log2(w) perfect shuffles transpose
-                for (int k = 0; k < w / 2; ++k) zip(x[k], x[k + w / 2], y[2 * k], y[2 * k + 1]);
-                for (int k = 0; k < w; ++k) x[k] = y[k];
-            }
+            transpose_square(x);
             for (int k = 0; k < w; ++k) store(out + (lane + k) * stride + row, x[k]);
         }
 }
