@@ -22,6 +22,7 @@ class Purpose(IntEnum):
     TRAINING = 4
     TEST = 5
     RESAMPLING = 6
+    FINGERPRINT = 7
 
 
 def generator(seed: int, replicate: int, purpose: Purpose, *more: int) -> np.random.Generator:
