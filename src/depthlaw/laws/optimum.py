@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from depthlaw.errors import FitError
 from depthlaw.laws.form import BoundForm
@@ -127,7 +127,8 @@ class Curvature:
 
     def threshold(self, n_runs: int, level: float) -> float:
         """The \\|ζ\\| that bounds an interval: a quantile of Student's t."""
-        return float(stats.t.ppf(0.5 + level / 2.0, n_runs - self.n_free))
+        # As scipy.stats.t.ppf, without importing scipy.stats: that takes three times as long as a fit.
+        return float(special.stdtrit(n_runs - self.n_free, 0.5 + level / 2.0))
 
 
 def curvature(bound: BoundForm, optimum: Optimum) -> Curvature:
