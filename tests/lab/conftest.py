@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 
 from depthlaw.lab.config import LabConfig, Student, Teacher
 from depthlaw.tensors import fused
@@ -48,3 +49,9 @@ def engine(request: pytest.FixtureRequest) -> str:
     if request.param == "fused":
         request.getfixturevalue("kernel")
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """Small matrices on a busy machine: threads would mostly wait for each other."""
+    torch.set_num_threads(1)
