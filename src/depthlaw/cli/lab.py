@@ -72,12 +72,17 @@ def lab_command(
 
     from depthlaw.cli.lab_progress import shown_progress
     from depthlaw.lab.experiment import execute, run_options
+    from depthlaw.lab.exponents import exponents
+    from depthlaw.lab.fingerprints import fingerprints
 
     with output.run("lab", **run_options(config)) as run, shown_progress() as progress:
         result = execute(config, run, progress)
-        payload = lab_payload(result)
-        if run is not None and not run.done("result.json"):
-            run.write_json("result.json", payload)
+        found = exponents(result.test_batches, seed=config.seed)
+        prints = fingerprints(config, result.networks)
+        if run is not None and not run.complete:
+            from depthlaw.report.lab_files import write_results
+
+            write_results(run, result, found, prints)
             note(f"wrote {run.folder}")
-    output.emit(payload, lab_text(result))
+    output.emit(lab_payload(result, found, prints), lab_text(result, found, prints))
     return ExitCode.FAILED if result.diverged else ExitCode.DONE

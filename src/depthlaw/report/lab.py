@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from depthlaw.lab.config import LabConfig
+from depthlaw.lab.exponents import Exponents
+from depthlaw.lab.fingerprints import Fingerprints
 from depthlaw.lab.plan import cost, seconds_per_step
 from depthlaw.lab.result import LabResult
-from depthlaw.report.text import number, table
+from depthlaw.report.text import interval, number, table
 
 
 def plan_lines(config: LabConfig) -> list[str]:
@@ -28,28 +30,61 @@ def plan_lines(config: LabConfig) -> list[str]:
     ]
 
 
-def lab_payload(result: LabResult) -> dict[str, Any]:
-    """Return a result for programs: final losses and what diverged."""
+def lab_payload(result: LabResult, found: Exponents, fingerprints: Fingerprints) -> dict[str, Any]:
+    """Return a result for programs: final losses, exponents, fingerprints, and what diverged."""
     return {
         "engine": result.engine,
         "status": result.status,
         "final": result.final().to_pylist(),
+        "exponents": [vars(row) for row in found.rows],
+        "fingerprints": fingerprints.to_table().to_pylist(),
         "diverged": result.diverged,
     }
 
 
-def lab_text(result: LabResult) -> str:
-    """Return a result for people."""
+def lab_text(result: LabResult, found: Exponents, fingerprints: Fingerprints) -> str:
+    """Return a result for people: final losses with fingerprints, exponents, what diverged."""
     rows = result.final().to_pylist()
     columns = ("replica", "rho", "temperature", "depth", "step", "train_loss", "test_loss")
     names = [name for name in columns if any(row[name] is not None for row in rows)]
-    text = table([[_cell(row[name]) for name in names] for row in rows], names)
+    who = ("replica", "rho", "temperature", "depth")
+    prints = {tuple(row[name] for name in who): row for row in fingerprints.to_table().to_pylist()}
+    shown = ("middle_angle", "middle_update_angle", "evenness")
+    cells = [
+        [_cell(row[name]) for name in names]
+        + [number(prints[tuple(row[name] for name in who)][name], digits=3) for name in shown]
+        for row in rows
+    ]
+    text = table(cells, [*names, *shown]) + "\n" + exponents_text(found)
     for student in result.diverged:
         text += (
             f"diverged: replica {student['replica']}, rho {student['rho']:g}, depth {student['depth']}, "
             f"at step {student['diverged']}\n"
         )
     return text
+
+
+def exponents_text(found: Exponents) -> str:
+    """Return exponents of the loss in depth, one line each."""
+    several = any(row.temperature is not None for row in found.rows)
+    header = ["rho", *(["temperature"] if several else []), "step", "law", "alpha", "interval", "of the fit"]
+    rows = [
+        [
+            _cell(row.rho),
+            *([_cell(row.temperature)] if several else []),
+            _cell(row.step),
+            row.form,
+            row.status if row.alpha is None else number(row.alpha, digits=3),
+            interval(row.low, row.high),
+            interval(row.fit_low, row.fit_high),
+        ]
+        for row in found.rows
+    ]
+    replicas = max((row.replicas for row in found.rows), default=0)
+    teachers = "one teacher: other teachers may give others" if replicas == 1 else f"{replicas} teachers"
+    return (
+        table(rows, header) + f"loss ~ depth^-alpha; interval over test batches and replicates ({teachers})\n"
+    )
 
 
 def _listed(values: Sequence[float]) -> str:
