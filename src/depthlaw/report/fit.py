@@ -22,6 +22,9 @@ def fit_payload(fit: Fit, check: PointCheck | None = None) -> dict[str, Any]:
         "history": list(fit.history),
         "n_runs": fit.n_runs,
         "level": fit.level,
+        "objective": fit.objective,
+        "delta": fit.delta or None,
+        "errors": fit.errors,
         "quality": fit.quality,
         "params": {
             p.name: {
@@ -71,7 +74,8 @@ def fit_text(fit: Fit, check: PointCheck | None = None) -> str:
         f"mse of ln(loss) {number(q.mse, digits=6)}, mean relative error {q.mean_abs_rel_error:.2%}, "
         f"AICc {q.aicc:.1f}, BIC {q.bic:.1f}\n"
         f"optimum: {agree}, scaled gradient {c.scaled_gradient:.0e}, "
-        f"condition {number(c.condition, digits=2)}\n",
+        f"condition {number(c.condition, digits=2)}\n"
+        f"{_objective_text(fit)}errors: {fit.errors}\n",
     ]
     if check is not None:
         sections.append(check.sentence() + "\n")
@@ -79,6 +83,10 @@ def fit_text(fit: Fit, check: PointCheck | None = None) -> str:
         sections.append("".join(f"note: {notice.message}\n" for notice in fit.notices))
     sections.append(verdict(fit) + "\n")
     return "\n".join(sections)
+
+
+def _objective_text(fit: Fit) -> str:
+    return f"objective: Huber, delta {fit.delta:g} in log units\n" if fit.objective == "huber" else ""
 
 
 def law_text(fit: Fit) -> str:

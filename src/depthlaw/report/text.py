@@ -14,6 +14,10 @@ NONE = "—"
 """What stands where there is no value."""
 
 
+WIDE = 10.0
+"""Ratio of the ends of an interval from which each is written with its own digits."""
+
+
 def number(value: float | None, stderr: float | None = None, *, digits: int = 4) -> str:
     """Write a number with the digits it deserves.
 
@@ -47,6 +51,8 @@ def interval(low: float | None, high: float | None) -> str:
     half = (high - low) / 2
     if not 0 < half < math.inf:
         return f"[{number(low)}, {number(high)}]"
+    if low > 0 and high > WIDE * low:  # decimals that suit one end would hide the other
+        return f"[{number(low, digits=2)}, {number(high, digits=2)}]"
     place = 1 - _exponent(half)
     if place > 6 or max(-low, high) >= 1e6:
         return f"[{number(low, half)}, {number(high, half)}]"
