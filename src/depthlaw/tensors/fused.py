@@ -111,14 +111,17 @@ def _extension() -> Any:
 
 def _start(isa: Isa | None, threads: int | None) -> tuple[Any, str, int]:
     """Return the extension, the instruction set's name and the number of threads."""
-    found = available()
-    if isinstance(found, Unavailable):
-        raise UsageError(f"The compiled kernel is {found.reason}.", "Use the torch engine, or reinstall depthlaw.")
+    best = available()
+    if isinstance(best, Unavailable):
+        raise UsageError(f"The compiled kernel is {best.reason}.", "Use the torch engine.")
+    isa = best if isa is None else isa
+    if isa not in supported():
+        raise unknown_name("instruction set", isa, supported())
     if threads is None:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads < 1:
         raise UsageError(f"threads: {threads} is not a number of threads.")
-    return _extension(), str(isa or found), threads
+    return _extension(), str(isa), threads
 
 
 def forward(net: Net, x: Array, *, threads: int | None = None, isa: Isa | None = None) -> Array:
@@ -200,16 +203,9 @@ def loss_and_grad(
         _check_heads(nets, target.shape[1], temperatures)
     if grads is not None:
         _check_grads(nets, grads, dtype)
-    losses = extension.train(
-        [_arrays(net) for net in nets],
-        x,
-        target,
-        [] if grads is None else [_arrays(grad) for grad in grads],
-        [] if temperatures is None else [(float(teacher), float(student)) for teacher, student in temperatures],
-        count,
-        name,
-    )
-    return np.array(losses)
+    arrays = [[_arrays(net) for net in group] for group in (nets, grads or [])]
+    pairs = [(float(teacher), float(student)) for teacher, student in temperatures or []]
+    return np.array(extension.train(arrays[0], x, target, arrays[1], pairs, count, name))
 
 
 def adam(
@@ -289,7 +285,9 @@ def _check_heads(nets: Sequence[Net], classes: int, temperatures: Sequence[tuple
         raise UsageError(f"temperatures: {list(temperatures)}, must be positive.")
     for k, net in enumerate(nets):
         if net.head is None or len(net.head) != classes:
-            raise UsageError(f"nets[{k}]: the divergence needs a head with {classes} classes, as the target has.")
+            raise UsageError(
+                f"nets[{k}].head: the divergence needs one of {classes} classes, as the target has."
+            )
 
 
 def _check_grads(nets: Sequence[Net], grads: Sequence[Net], dtype: np.dtype[Any]) -> None:
