@@ -78,3 +78,12 @@ def test_too_few_depths_are_not_identified() -> None:
     for row in exponents(losses(1.0), depths=(6, 12)).rows:
         assert row.alpha is None
         assert row.status == "not-identified"
+
+
+def test_a_curve_that_bends_the_other_way_has_no_floor_and_still_an_answer() -> None:
+    rows = losses(0.05).to_pylist()
+    for row in rows:
+        row["test_loss"] -= 3e-5 * row["depth"]
+    power, floored = exponents(pa.Table.from_pylist(rows)).rows
+    assert power.alpha > 0.05
+    assert floored.status in ("ok", "not-identified")

@@ -77,6 +77,8 @@ def _why_unknown(name: str, known: Evidence) -> str | None:
     if name not in known.intervals or (name.startswith("c_") and exponent and exponent.high == np.inf):
         return f"alpha_{scale} has no upper end, so its coefficient has none"
     low, high = known.intervals[name].low, known.intervals[name].high
+    if not np.isfinite(high) and scale not in known.scales:
+        return f"the table does not bound the {name} from above; {remedy}"
     if not np.isfinite(high):
         values = (
             f"{scale} takes {len(np.unique(known.scales[scale]))} values ({listing(known.scales[scale])})"

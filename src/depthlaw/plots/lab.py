@@ -59,13 +59,9 @@ def draw_exponents(ax: Axes, rows: Sequence[Exponent], against: str, label: str,
     known = [row for row in rows if row.alpha is not None]
     x = np.array([getattr(row, against) for row in known], float)
     value = np.array([row.alpha for row in known], float)
-    ends = [
-        np.array([np.nan if e is None else e for e in end])
-        for end in zip(*((r.low, r.high) for r in known), strict=True)
-    ]
+    low, high = (np.array([getattr(row, end) for row in known], float) for end in ("low", "high"))
     ax.plot(x, value, "o-", ms=3, color=color, label=label)
-    if len(ends) == 2:
-        ax.fill_between(x, *ends, color=color, alpha=0.2, lw=0)
+    ax.fill_between(x, low, high, color=color, alpha=0.2, lw=0)
     if against != "rho":
         scale_axis(ax, "x")
     names = {"step": "training steps", "temperature": "temperature $T$", "rho": r"correlation $\rho$"}
