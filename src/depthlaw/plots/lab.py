@@ -103,7 +103,7 @@ def figures(result: LabResult, prints: Fingerprints) -> dict[str, dict[str, byte
     with figure(size=(3.6, 3.0)) as (made, axes):
         for group in groups:
             draw_loss_against_depth(
-                axes[0], _of(result.final(), *group), _label(*group), colors[group], alphas[group]
+                axes[0], final_of(result, *group), _label(*group), colors[group], alphas[group]
             )
         _legend(axes[0])
         drawn["loss_depth"] = rendered(made, "loss_depth")
@@ -143,9 +143,11 @@ def _states(result: LabResult, prints: Fingerprints) -> dict[str, bytes]:
         return rendered(made, "states")
 
 
-def _of(table: pa.Table, rho: float, temperature: float | None) -> pa.Table:
+def final_of(result: LabResult, rho: float, temperature: float | None) -> pa.Table:
+    """Return the last rows of the metrics of one ρ and temperature."""
     import pyarrow.compute as pc
 
+    table = result.final()
     found = table.filter(pc.equal(table["rho"], rho))
     return found if temperature is None else found.filter(pc.equal(found["temperature"], temperature))
 
