@@ -17,6 +17,11 @@ from depthlaw.errors import ExitCode
 
 VERBS = {
     "fit": ("depthlaw.cli.fit:fit_command", "Fit a scaling law to a table of training runs."),
+    "compare": ("depthlaw.cli.compare:compare_command", "Hold several forms of the law side by side."),
+    "sensitivity": (
+        "depthlaw.cli.sensitivity:sensitivity_command",
+        "Show how exponents move with choices that the data do not make.",
+    ),
     "lab": ("depthlaw.cli.lab:lab_app", "Train students on teachers whose use of depth is known."),
     "reproduce": ("depthlaw.cli.reproduce:reproduce_command", "Recompute published numbers and figures."),
     "show": ("depthlaw.cli.show:show_app", "Show what depthlaw sees: the environment."),

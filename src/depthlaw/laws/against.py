@@ -10,7 +10,7 @@ from scipy import special
 
 from depthlaw.errors import UsageError, unknown_name
 from depthlaw.laws.form import to_coordinate
-from depthlaw.laws.result import Fit
+from depthlaw.laws.result import Fit, Status
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ def against(fit: Fit, point: Mapping[str, float], name: str) -> PointCheck:
     weights = fit.data.get("weights", np.ones(fit.n_runs))
     objective = float(weights @ residual**2 / weights.sum())
     optimum = fit.certificate.objective
-    n_free = int((np.diagonal(fit.covariance) > 0).sum())
+    held = {*fit.form.fixed, *(left for left, _ in fit.form.tied)} | (set() if fit.form.floor else {"floor"})
+    n_free = sum(n not in held and fit[n].status is not Status.BOUNDARY for n in names)
     return PointCheck(
         name=name,
         objective=objective,

@@ -77,8 +77,8 @@ def _why_unknown(name: str, known: Evidence) -> str | None:
     if name not in known.intervals or (name.startswith("c_") and exponent and exponent.high == np.inf):
         return f"alpha_{scale} has no upper end, so its coefficient has none"
     low, high = known.intervals[name].low, known.intervals[name].high
-    if not np.isfinite(high) and scale not in known.scales:
-        return f"the table does not bound the {name} from above; {remedy}"
+    if not np.isfinite(high) and name == "floor":
+        return f"any floor from {low:.3g} up to the smallest loss fits as well; {remedy}"
     if not np.isfinite(high):
         values = (
             f"{scale} takes {len(np.unique(known.scales[scale]))} values ({listing(known.scales[scale])})"
@@ -142,7 +142,7 @@ def outliers(table: RunTable, known: Evidence) -> tuple[Notice, ...]:
     far = far[np.argsort(-centred[far])]
     named = ", ".join(f"{table.place(int(i))} ({100 * np.expm1(residual[i]):+.1f} %)" for i in far[:6])
     more = f" and {len(far) - 6} more" if len(far) > 6 else ""
-    lie = "row lies" if len(far) == 1 else "rows lie"
+    lie = "rows lies" if len(far) == 1 else "rows lie"
     advice = "" if isinstance(known.bound.problem.loss, Huber) else "; compare --objective huber"
     message = (
         f"{len(far)} of {len(residual)} {lie} more than {OUTLYING:g} robust standard deviations "

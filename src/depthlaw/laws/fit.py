@@ -87,7 +87,7 @@ def fit(table: RunTable | Any, config: FitConfig | None = None, **settings: Any)
         form=bound.form,
         params=params,
         point=bound.to_point(optimum.params),
-        covariance=bound.transform @ found.covariance @ bound.transform.T,
+        covariance=bound.to_point_covariance(found.covariance),
         quality=quality(known),
         certificate=Certificate(
             objective=optimum.cost / float(bound.problem.weights.sum()),
@@ -119,6 +119,12 @@ def _without(form: Form, constant: Collection[str]) -> Form:
         raise FitError(
             f"not identified: every run has the same {' and '.join(form.scales)}.",
             f"Add runs that differ in {form.scales[0]}.",
+        )
+    if not form.floor or "floor" in form.fixed:
+        listed = " and ".join(s for s in form.scales if s in constant)
+        raise FitError(
+            f"not identified: every run has the same {listed}, and no free floor takes its term up.",
+            "Add runs that differ in it, or leave the floor free.",
         )
     return Form(
         scales=kept,

@@ -9,7 +9,7 @@ from depthlaw.report.text import number, table
 from depthlaw.reproduce.outcome import Comparison, Outcome
 
 SCHEMA = 1
-HEAD = ["", "published", "ours", "difference", "digits", "verdict"]
+HEAD = ["", "published", "ours", "difference", "digits", "verdict", ""]
 
 
 def outcome_text(outcome: Outcome) -> str:
@@ -39,6 +39,7 @@ def _row(c: Comparison) -> list[str]:
         difference,
         "—" if c.digits is None else str(c.digits),
         c.verdict,
+        c.note,
     ]
 
 

@@ -1,7 +1,7 @@
-"""What an experiment of the laboratory is expected to show at a scale.
+"""What an experiment of the laboratory is expected to show at a scale, from ``scales.toml``.
 
-At the paper's scale that is what the paper published (``paper.toml``). Reduced scales cannot show it; theirs
-is what independent seeds have shown at that scale (``scales.toml``).
+At the paper's scale that is what the paper published or theory fixes. Reduced scales cannot show it; theirs is
+what independent seeds have shown at that scale.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from depthlaw.reproduce.paper import Published, published
+from depthlaw.reproduce.paper import Published
 from depthlaw.reproduce.registry import Scale
 
 
@@ -22,7 +22,5 @@ def _document() -> dict[str, Any]:
 
 def expected(experiment: str, scale: Scale) -> dict[str, Published]:
     """Return expected numbers by quantity; none where a scale can show nothing."""
-    if scale == "paper":
-        return published(experiment)
     entries = _document().get(scale, {}).get(experiment, {})
-    return {name: Published(place=f"scale {scale}", **entry) for name, entry in entries.items()}
+    return {name: Published(**{"place": f"scale {scale}", **entry}) for name, entry in entries.items()}

@@ -46,6 +46,11 @@ EXPERIMENTS = (
         "depthlaw.reproduce.fig2f:run",
     ),
     Experiment(
+        "appB3",
+        "How sure is the depth exponent: bootstrap, held-out splits, excluded rows, depth - 2",
+        "depthlaw.reproduce.appb3:run",
+    ),
+    Experiment(
         "fig3b",
         "Loss of students against depth: independent blocks average, equal blocks discretise",
         "depthlaw.reproduce.lab_figures:fig3b",

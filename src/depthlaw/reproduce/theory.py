@@ -12,8 +12,8 @@ from depthlaw.lab.theory import summed_error_loss
 from depthlaw.numerics.runge_kutta import MIDPOINT, RESIDUAL
 from depthlaw.plots.lab import shades
 from depthlaw.plots.style import figure, rendered, scale_axis
+from depthlaw.reproduce.expected import expected
 from depthlaw.reproduce.outcome import Outcome, compare
-from depthlaw.reproduce.paper import published
 from depthlaw.reproduce.registry import Scale, select
 
 DEPTHS = (6, 12, 16, 24, 32, 48)
@@ -33,7 +33,7 @@ def run(scale: Scale) -> Outcome:
     for name, tableau in (("euler", RESIDUAL), ("midpoint", MIDPOINT)):
         errors = [integration_error(config, r, DEPTHS, tableau, inputs).error ** 2 for r in range(3)]
         losses[name] = np.exp(np.mean(np.log(errors), 0))
-    theirs = published("theory")
+    theirs = expected("theory", "paper")
     rows = [compare(f"alpha_{name}", theirs[f"alpha_{name}"], _slope(loss)) for name, loss in losses.items()]
     steps = (32, 64, 128) if scale == "smoke" else (64, 128, 256)
     for kind in ("flow", "sqrt"):
