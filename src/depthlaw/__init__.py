@@ -12,16 +12,22 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from depthlaw.data.runs import RunTable, read_runs
+    from depthlaw.lab.config import LabConfig
+    from depthlaw.lab.experiment import train_lab
+    from depthlaw.lab.result import LabResult
     from depthlaw.laws.fit import Fit, fit
 
 _HOME = {
     "Fit": "depthlaw.laws.fit",
+    "LabConfig": "depthlaw.lab.config",
+    "LabResult": "depthlaw.lab.result",
     "RunTable": "depthlaw.data.runs",
     "fit": "depthlaw.laws.fit",
     "read_runs": "depthlaw.data.runs",
+    "train_lab": "depthlaw.lab.experiment",
 }
 
-__all__ = ["Fit", "RunTable", "__version__", "fit", "read_runs"]
+__all__ = ["Fit", "LabConfig", "LabResult", "RunTable", "__version__", "fit", "read_runs", "train_lab"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depthlaw.lab.exponents import Exponent, exponents, steps_tested
+from depthlaw.lab.exponents import Exponent, Exponents, exponents, steps_tested
 from depthlaw.lab.fingerprints import Fingerprints
 from depthlaw.lab.result import LabResult
 from depthlaw.plots.style import MUTED, figure, rendered, scale_axis
@@ -117,9 +117,26 @@ def figures(result: LabResult, prints: Fingerprints) -> dict[str, dict[str, byte
             draw_guides(axes[0], 1, 3)
             _legend(axes[0])
             drawn["exponent_step"] = rendered(made, "exponent_step")
+    for against, values in (("temperature", result.config.temperatures), ("rho", result.config.rho)):
+        if len(values) > 2:
+            drawn[f"exponent_{against}"] = _exponents_against(result, last, against)
     if groups:
         drawn["states"] = _states(result, prints)
     return drawn
+
+
+def _exponents_against(result: LabResult, last: Exponents, against: str) -> dict[str, bytes]:
+    """Draw final exponents against temperature, a curve for each ρ, or the other way round."""
+    other = "rho" if against == "temperature" else "temperature"
+    values = result.config.rho if other == "rho" else result.config.task_temperatures
+    with figure(size=(3.6, 3.0)) as (made, axes):
+        for value, color in zip(values, shades(len(values)), strict=True):
+            label = _label(value, None) if other == "rho" else "" if value is None else rf"$T={value:.2g}$"
+            draw_exponents(axes[0], last.select(**{other: value}), against, label, color)
+        draw_guides(axes[0], 1, 3)
+        if any(axes[0].get_legend_handles_labels()[1]):
+            _legend(axes[0])
+        return rendered(made, f"exponent_{against}")
 
 
 def _states(result: LabResult, prints: Fingerprints) -> dict[str, bytes]:
@@ -152,7 +169,7 @@ def final_of(result: LabResult, rho: float, temperature: float | None) -> pa.Tab
     return found if temperature is None else found.filter(pc.equal(found["temperature"], temperature))
 
 
-def _label(rho: float, temperature: float | None) -> str:
+def _label(rho: float | None, temperature: float | None) -> str:
     return rf"$\rho={rho:g}$" + ("" if temperature is None else rf", $T={temperature:.2g}$")
 
 

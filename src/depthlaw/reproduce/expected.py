@@ -1,7 +1,7 @@
 """What an experiment of the laboratory is expected to show at a scale, from ``scales.toml``.
 
-At the paper's scale that is what the paper published or theory fixes. Reduced scales cannot show it; theirs is
-what independent seeds have shown at that scale.
+At the paper's scale that is what the paper published or theory fixes. Reduced scales cannot show it; theirs
+is what independent seeds have shown at that scale.
 """
 
 from __future__ import annotations
