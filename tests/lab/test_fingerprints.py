@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from depthlaw.lab.experiment import train_lab
-from depthlaw.lab.fingerprints import fingerprint, fingerprints
+from depthlaw.lab.fingerprints import Fingerprints, angle_laws, fingerprint, fingerprints
 from depthlaw.lab.networks import Network, draw_teacher
 from depthlaw.numerics.runge_kutta import RESIDUAL
 
@@ -48,3 +49,16 @@ def test_every_student_of_a_run_has_its_rows(small) -> None:
     assert deep.theta_state.notna().tolist() == [True] * 5 + [False]
     assert deep.theta_update.notna().sum() == 4
     assert deep.norm_state.notna().all()
+
+
+def test_the_middle_angle_of_even_updates_falls_as_one_over_depth() -> None:
+    students = [
+        {"replica": r, "temperature": None, "rho": 0.0, "depth": d, "middle_angle": (0.4 + 0.1 * r) / d}
+        for r in (0, 1)
+        for d in (6, 12, 24)
+    ]
+    students.append({"replica": 0, "temperature": None, "rho": 0.0, "depth": 2, "middle_angle": None})
+    table = pa.Table.from_pylist(students)
+    (law,) = angle_laws(Fingerprints(table, table))
+    assert law.alpha == pytest.approx(1)
+    assert law.depths == 3

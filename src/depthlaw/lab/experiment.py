@@ -16,7 +16,7 @@ from depthlaw.lab.metrics import UNITS, batches_table, metrics_table, students_t
 from depthlaw.lab.networks import Network
 from depthlaw.lab.presets import preset
 from depthlaw.lab.result import LabResult
-from depthlaw.lab.training import Progress, Task, Trainer, keys_of, run_to_end, tasks_of
+from depthlaw.lab.training import ALIVE, Progress, Task, Trainer, keys_of, run_to_end, tasks_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -147,6 +147,9 @@ class _Experiment:
         )
         self.networks[task] = dict(zip(self.keys, trainer.engine.networks(), strict=True))
         if self.run is not None:
+            for key, step in zip(self.keys, trainer.stopped.tolist(), strict=True):
+                if step != ALIVE:
+                    self.run.log(f"{task.name}: {key.name} diverged at step {step}")
             self._write_tables()
             data = checkpoint.to_bytes(_flat(self.networks[task]), {"engine": self.engine})
             self.run.write_bytes(weights_name(task), data)

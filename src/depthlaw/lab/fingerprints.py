@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from depthlaw.errors import FitError
 from depthlaw.lab.config import LabConfig
 from depthlaw.lab.engine import StudentKey
 from depthlaw.lab.networks import Network
 from depthlaw.lab.streams import Batches, Purpose
 from depthlaw.lab.training import Task
+from depthlaw.laws.fit import fit
 from depthlaw.numerics.runge_kutta import Tableau
 from depthlaw.tensors import geometry
 from depthlaw.tensors.residual_mlp import Weights, states
@@ -145,6 +147,53 @@ def fingerprints(
         pa.Table.from_pylist(layers, _schema("layer", *QUANTITIES)),
         pa.Table.from_pylist(students, _schema("middle_angle", "middle_update_angle", "evenness")),
     )
+
+
+@dataclass(frozen=True)
+class AngleLaw:
+    """How the mean middle angle of trained students falls with depth: middle_angle ~ depth^-alpha.
+
+    Attributes
+    ----------
+    rho, temperature
+        Of which students.
+    alpha
+        1 for even updates of a fixed path; ``None`` where too few depths have a middle.
+    fit_low, fit_high
+        Profile likelihood interval of the fit.
+    depths
+        How many went in.
+    """
+
+    rho: float
+    temperature: float | None
+    alpha: float | None
+    fit_low: float | None
+    fit_high: float | None
+    depths: int
+
+
+def angle_laws(prints: Fingerprints) -> tuple[AngleLaw, ...]:
+    """Fit the geometric mean over replicas of the middle angle against depth, for each ρ and temperature."""
+    angles: dict[tuple[float, float | None], dict[int, list[float]]] = {}
+    for row in prints.students.to_pylist():
+        group = angles.setdefault((row["rho"], row["temperature"]), {})
+        if row["middle_angle"]:
+            group.setdefault(row["depth"], []).append(row["middle_angle"])
+    return tuple(_angle_law(*group, found) for group, found in angles.items())
+
+
+def _angle_law(rho: float, temperature: float | None, angles: Mapping[int, list[float]]) -> AngleLaw:
+    depths = sorted(angles)
+    mean = [float(np.exp(np.mean(np.log(angles[depth])))) for depth in depths]
+    try:
+        alpha = fit({"depth": [float(d) for d in depths], "loss": mean}, form="depth", floor=False)[
+            "alpha_depth"
+        ]
+    except FitError:
+        return AngleLaw(rho, temperature, None, None, None, len(depths))
+    low, high = alpha.interval or (None, None)
+    return AngleLaw(rho, temperature, alpha.value, low, high, len(depths))
 
 
 def _schema(*names: str) -> pa.Schema:

@@ -7,7 +7,7 @@ from typing import Any
 
 from depthlaw.lab.config import LabConfig
 from depthlaw.lab.exponents import Exponents
-from depthlaw.lab.fingerprints import Fingerprints
+from depthlaw.lab.fingerprints import Fingerprints, angle_laws
 from depthlaw.lab.plan import cost, seconds_per_step
 from depthlaw.lab.result import LabResult
 from depthlaw.report.text import interval, number, table
@@ -38,6 +38,7 @@ def lab_payload(result: LabResult, found: Exponents, fingerprints: Fingerprints)
         "final": result.final().to_pylist(),
         "exponents": [vars(row) for row in found.rows],
         "fingerprints": fingerprints.to_table().to_pylist(),
+        "angle_laws": [vars(law) for law in angle_laws(fingerprints)],
         "diverged": result.diverged,
     }
 
@@ -56,6 +57,13 @@ def lab_text(result: LabResult, found: Exponents, fingerprints: Fingerprints) ->
         for row in rows
     ]
     text = table(cells, [*names, *shown]) + "\n" + exponents_text(found)
+    for law in angle_laws(fingerprints):
+        if law.alpha is not None:
+            at = "" if law.temperature is None else f", temperature {law.temperature:g}"
+            text += (
+                f"rho {law.rho:g}{at}: middle_angle ~ depth^-{number(law.alpha, digits=3)} "
+                f"{interval(law.fit_low, law.fit_high)}\n"
+            )
     for student in result.diverged:
         text += (
             f"diverged: replica {student['replica']}, rho {student['rho']:g}, depth {student['depth']}, "
