@@ -52,7 +52,7 @@ struct Kernels {
     // Sums the partials of blocks [begin, end) in the order given into grad; block = blocks is the head.
     void (*reduce)(const Shape &, const Net<T> &grad, const T *const *partials, int groups, int begin, int end);
     void (*adam)(const Adam<T> &, long begin, long end);
-    int tile;  // samples carried together
+    int panel;  // samples carried together
 };
 
 struct KernelSet {

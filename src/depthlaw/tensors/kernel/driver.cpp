@@ -124,13 +124,13 @@ const Kernels<double> &select<double>(const std::string &isa) {
 template <class T>
 void forward(const Kernels<T> &kernel, const Shape &shape, const Net<const T> &net, const T *x, long rows, T *out,
              int threads) {
-    const long tiles = (rows + kernel.tile - 1) / kernel.tile;
+    const long tiles = (rows + kernel.panel - 1) / kernel.panel;
     threads = int(std::min<long>(threads, tiles));
     const std::size_t size = aligned(kernel.workspace_size(shape, net));
     Arena arena;
     T *memory = arena.reserve<T>(size * std::size_t(threads));
     parallel(threads, tiles, [&](int worker, long tile) {
-        kernel.forward(shape, net, x, out, tile * kernel.tile, std::min(rows, (tile + 1) * kernel.tile),
+        kernel.forward(shape, net, x, out, tile * kernel.panel, std::min(rows, (tile + 1) * kernel.panel),
                        memory + size * std::size_t(worker));
     });
 }
@@ -138,7 +138,7 @@ void forward(const Kernels<T> &kernel, const Shape &shape, const Net<const T> &n
 template <class T>
 std::vector<double> train(const Kernels<T> &kernel, const Shape &shape, const std::vector<Student<T>> &students,
                           const Batch<T> &batch, int threads) {
-    const long tiles = (batch.rows + kernel.tile - 1) / kernel.tile, groups = std::min(GROUPS, tiles);
+    const long tiles = (batch.rows + kernel.panel - 1) / kernel.panel, groups = std::min(GROUPS, tiles);
     threads = int(std::min<long>(threads, groups * long(students.size())));
     std::vector<double> losses(students.size());
     std::size_t workspace = 0;
@@ -166,8 +166,8 @@ std::vector<double> train(const Kernels<T> &kernel, const Shape &shape, const st
         parallel(threads, long(shares.size()), [&](int worker, long task) {
             const std::size_t k = std::size_t(order[std::size_t(task / groups)]), g = std::size_t(task % groups);
             const auto &student = students[first + k];
-            const long begin = tiles * long(g) / groups * kernel.tile;
-            const long end = std::min(batch.rows, tiles * long(g + 1) / groups * kernel.tile);
+            const long begin = tiles * long(g) / groups * kernel.panel;
+            const long end = std::min(batch.rows, tiles * long(g + 1) / groups * kernel.panel);
             T *sums = student.grad.A ? memory + offset[k] + g * partial(first + k) : nullptr;
             shares[k * std::size_t(groups) + g] =
                 kernel.train(shape, student.net, student.objective, batch, begin, end, sums,

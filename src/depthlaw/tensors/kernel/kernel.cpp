@@ -32,15 +32,12 @@ template <class T>
 void forward(const Shape &shape, const Net<const T> &net, const T *x, T *out, long begin, long end, T *workspace) {
     with_sizes(shape, [&](auto d) {
         const Layout<T, decltype(d)> at{d, shape, net};
-        for (long row = begin; row < end; row += TILE<T>) {
-            Tile tile(at, workspace, row, row + TILE<T> < end ? row + TILE<T> : end);
-            tile.forward(x, false);
-            for (int panel = 0; panel < tile.panels(); ++panel) {
-                const T *state = tile.output(panel).v;
-                if (net.head) apply_head(d, shape.classes, net.head, state, tile.scratch);
-                scatter(net.head ? tile.scratch : state, net.head ? shape.classes : d.width, row + panel * N<T>,
-                        tile.end, out);
-            }
+        for (long row = begin; row < end; row += N<T>) {
+            Panel panel(at, workspace, row, row + N<T> < end ? row + N<T> : end);
+            panel.forward(x, false);
+            const T *state = panel.output().v;
+            if (net.head) product(shape.classes, d.width, net.head, d.width, 1, state, panel.scratch);
+            scatter(net.head ? panel.scratch : state, net.head ? shape.classes : d.width, row, panel.end, out);
         }
     });
 }
@@ -51,11 +48,11 @@ double train(const Shape &shape, const Net<const T> &net, const Objective &objec
     return with_sizes(shape, [&](auto d) {
         const Layout<T, decltype(d)> at{d, shape, net};
         double loss = 0;
-        for (long row = begin; row < end; row += TILE<T>) {
-            Tile tile(at, workspace, row, row + TILE<T> < end ? row + TILE<T> : end);
-            tile.forward(batch.x, partial != nullptr);
-            loss += tile.loss(objective, batch, partial, head_grad, row == begin);
-            if (partial) tile.backward(partial, row == begin);
+        for (long row = begin; row < end; row += N<T>) {
+            Panel panel(at, workspace, row, row + N<T> < end ? row + N<T> : end);
+            panel.forward(batch.x, partial != nullptr);
+            loss += panel.loss(objective, batch, partial, head_grad, row == begin);
+            if (partial) panel.backward(partial, row == begin);
         }
         return loss;
     });
@@ -99,7 +96,7 @@ double peak_flop(long rounds) {
 }
 
 template <class T>
-constexpr Kernels<T> table{workspace_size<T>, partial_size<T>, forward<T>, train<T>, reduce<T>, adam<T>, TILE<T>};
+constexpr Kernels<T> table{workspace_size<T>, partial_size<T>, forward<T>, train<T>, reduce<T>, adam<T>, N<T>};
 
 }  // namespace
 

@@ -55,18 +55,6 @@ INLINE double squared_error(int width, const T *state, const Batch<T> &batch, lo
     return lane_sum(sums, begin, end) * mean;
 }
 
-// head (classes, width) applied to states (width, N).
-template <class T, class D>
-INLINE void apply_head(const D &d, int classes, const T *head, const T *state, T *logits) {
-    by_rows(0, classes, [&](auto rows, int i) {
-        constexpr int R = decltype(rows)::value;
-        Vec<T> sum[R][COLS] = {};
-        multiply_add(d.width, head + long(i) * d.width, d.width, 1, state, N<T>, sum);
-        for (int r = 0; r < R; ++r)
-            for (int c = 0; c < COLS; ++c) store(logits + long(i + r) * N<T> + c * W<T>, sum[r][c]);
-    });
-}
-
 // One vector of lanes: logits (classes, N) become ln softmax(logits / temperature).
 template <class T>
 INLINE void log_softmax(int classes, T temperature, T *logits) {
@@ -90,14 +78,14 @@ INLINE void log_softmax(int classes, T temperature, T *logits) {
 // Divergence of the panel, its share of the batch mean. ds (width, N): its derivative by the state; dhead
 // (classes, padded(width)), may be null: the panel's gradient of the head is added (stored when fresh).
 // scratch: 2 (classes, N) and (N, padded(width)).
-template <class T, class D>
-INLINE double divergence(const D &d, int classes, const T *head, const Objective &objective, const T *state,
+template <class T>
+INLINE double divergence(int width, int classes, const T *head, const Objective &objective, const T *state,
                          const Batch<T> &batch, long begin, long end, T *ds, T *dhead, bool fresh, T *scratch) {
     T *logits = scratch, *teacher = scratch + long(classes) * N<T>, *transposed = teacher + long(classes) * N<T>;
     alignas(64) T weights[N<T>], sums[N<T>];
     const double mean = 1.0 / double(batch.rows);
     lane_weights(begin, end, T(mean / objective.student), weights);
-    apply_head(d, classes, head, state, logits);
+    product(classes, width, head, width, 1, state, logits);
     gather(batch.target, classes, begin, end, teacher);
     for (int lane = 0; lane < N<T>; lane += W<T>) {
         log_softmax(classes, T(objective.student), logits + lane);
@@ -112,21 +100,14 @@ INLINE double divergence(const D &d, int classes, const T *head, const Objective
         store(sums + lane, sum);
     }
     if (dhead) {
-        const int stride = padded<T>(d.width);
-        transpose(state, d.width, transposed, stride);
+        const int stride = padded<T>(width);
+        transpose(state, width, transposed, stride);
         by_rows(0, classes, [&](auto rows, int i) {
             constexpr int R = decltype(rows)::value;
             add_outer<T, R>(fresh, logits + long(i) * N<T>, transposed, stride, dhead + long(i) * stride);
         });
     }
-    if (ds)
-        by_rows(0, d.width, [&](auto rows, int j) {
-            constexpr int R = decltype(rows)::value;
-            Vec<T> sum[R][COLS] = {};
-            multiply_add(classes, head + j, 1, d.width, logits, N<T>, sum);
-            for (int r = 0; r < R; ++r)
-                for (int c = 0; c < COLS; ++c) store(ds + long(j + r) * N<T> + c * W<T>, sum[r][c]);
-        });
+    if (ds) product(width, classes, head, 1, width, logits, ds);
     return lane_sum(sums, begin, end) * mean;
 }
 

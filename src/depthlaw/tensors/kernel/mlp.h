@@ -2,6 +2,7 @@
 // A panel is (rows, N): N samples side by side, one row per feature.
 #pragma once
 
+#include "abi.h"
 #include "vec.h"
 
 namespace depthlaw {
@@ -47,6 +48,19 @@ struct Partial {
     }
 };
 
+// out (rows, N) = a b, a element (i, k) at a[i * row + k * col], b (count, N).
+template <class T>
+INLINE void product(int rows, int count, const T *a, long row, long col, const T *b, T *out) {
+    for (int lane = 0; lane < N<T>; lane += PAIR<T>)
+        by_rows(0, rows, [&](auto many, int i) {
+            constexpr int R = decltype(many)::value;
+            Vec<T> sum[R][COLS] = {};
+            multiply_add(count, a + i * row, row, col, b + lane, N<T>, sum);
+            for (int r = 0; r < R; ++r)
+                for (int c = 0; c < COLS; ++c) store(out + long(i + r) * N<T> + lane + c * W<T>, sum[r][c]);
+        });
+}
+
 template <class T>
 INLINE void rms_norm(int width, const T *in, T *v, T *r) {
     const T eps = sizeof(T) == 4 ? T(__FLT_EPSILON__) : T(__DBL_EPSILON__);
@@ -78,35 +92,36 @@ INLINE void rms_norm_back(int width, const T *v, const T *r, const T *dv, T *out
     }
 }
 
-// out = base + factor * f(in). z: scratch (hidden, N). out may be in or base.
+// out = base + factor * f(in). z: scratch (hidden, PAIR). out may be in or base.
 template <class T, class D>
 INLINE void stage(const D &d, const T *A, const T *b, const T *B, const T *in, const T *base, T factor, T *out,
                   const Saved<T> &saved, T *z) {
     rms_norm(d.width, in, saved.v, saved.r);
-    by_rows(0, d.hidden, [&](auto rows, int i) {
-        constexpr int R = decltype(rows)::value;
-        Vec<T> u[R][COLS];
-        for (int r = 0; r < R; ++r)
-            for (int c = 0; c < COLS; ++c) u[r][c] = splat(b[i + r]);
-        multiply_add(d.width, A + long(i) * d.width, d.width, 1, saved.v, N<T>, u);
-        for (int r = 0; r < R; ++r)
-            for (int c = 0; c < COLS; ++c) {
-                const Vec<T> p = u[r][c] < T(0) ? Vec<T>{} : u[r][c];  // this way round NaN stays NaN
-                const long at = long(i + r) * N<T> + c * W<T>;
-                if (saved.p) store(saved.p + at, p);
-                store(z + at, p * p);
-            }
-    });
-    by_rows(0, d.width, [&](auto rows, int j) {
-        constexpr int R = decltype(rows)::value;
-        Vec<T> sum[R][COLS] = {};
-        multiply_add(d.hidden, B + long(j) * d.hidden, d.hidden, 1, z, N<T>, sum);
-        for (int r = 0; r < R; ++r)
-            for (int c = 0; c < COLS; ++c) {
-                const long at = long(j + r) * N<T> + c * W<T>;
-                store(out + at, load(base + at) + factor * sum[r][c]);
-            }
-    });
+    for (int lane = 0; lane < N<T>; lane += PAIR<T>) {
+        by_rows(0, d.hidden, [&](auto rows, int i) {
+            constexpr int R = decltype(rows)::value;
+            Vec<T> u[R][COLS];
+            for (int r = 0; r < R; ++r)
+                for (int c = 0; c < COLS; ++c) u[r][c] = splat(b[i + r]);
+            multiply_add(d.width, A + long(i) * d.width, d.width, 1, saved.v + lane, N<T>, u);
+            for (int r = 0; r < R; ++r)
+                for (int c = 0; c < COLS; ++c) {
+                    const Vec<T> p = u[r][c] < T(0) ? Vec<T>{} : u[r][c];  // this way round NaN stays NaN
+                    if (saved.p) store(saved.p + long(i + r) * N<T> + lane + c * W<T>, p);
+                    store(z + long(i + r) * PAIR<T> + c * W<T>, p * p);
+                }
+        });
+        by_rows(0, d.width, [&](auto rows, int j) {
+            constexpr int R = decltype(rows)::value;
+            Vec<T> sum[R][COLS] = {};
+            multiply_add(d.hidden, B + long(j) * d.hidden, d.hidden, 1, z, PAIR<T>, sum);
+            for (int r = 0; r < R; ++r)
+                for (int c = 0; c < COLS; ++c) {
+                    const long at = long(j + r) * N<T> + lane + c * W<T>;
+                    store(out + at, load(base + at) + factor * sum[r][c]);
+                }
+        });
+    }
 }
 
 // sum (rows, stride) += a (rows, N) b^T, b transposed (N, stride); overwrites when fresh.
@@ -153,30 +168,27 @@ INLINE void stage_back(const D &d, const T *A, const T *B, const Saved<T> &saved
     transpose(dy, d.width, scratch.dy, stride);
     by_rows(0, d.hidden, [&](auto rows, int i) {
         constexpr int R = decltype(rows)::value;
-        Vec<T> dz[R][COLS] = {};
-        multiply_add(d.width, B + i, 1, d.hidden, dy, N<T>, dz);
         T *du = scratch.du + long(i) * N<T>;
-        for (int r = 0; r < R; ++r) {
-            Vec<T> db = fresh ? Vec<T>{} : load(partial.b + (i + r) * W<T>);
-            for (int c = 0; c < COLS; ++c) {
-                const Vec<T> p = load(saved.p + long(i + r) * N<T> + c * W<T>);
-                const Vec<T> x = (p + p) * dz[r][c];
-                db += x;
-                store(du + r * N<T> + c * W<T>, x);
-                store(scratch.z + r * N<T> + c * W<T>, p * p);
+        for (int lane = 0; lane < N<T>; lane += PAIR<T>) {
+            Vec<T> dz[R][COLS] = {};
+            multiply_add(d.width, B + i, 1, d.hidden, dy + lane, N<T>, dz);
+            for (int r = 0; r < R; ++r) {
+                Vec<T> db = fresh && lane == 0 ? Vec<T>{} : load(partial.b + (i + r) * W<T>);
+                for (int c = 0; c < COLS; ++c) {
+                    const int at = r * N<T> + lane + c * W<T>;
+                    const Vec<T> p = load(saved.p + long(i) * N<T> + at);
+                    const Vec<T> x = (p + p) * dz[r][c];
+                    db += x;
+                    store(du + at, x);
+                    store(scratch.z + at, p * p);
+                }
+                store(partial.b + (i + r) * W<T>, db);
             }
-            store(partial.b + (i + r) * W<T>, db);
         }
         add_outer<T, R>(fresh, du, scratch.v, stride, partial.A + long(i) * stride);
         add_outer<T, R>(fresh, scratch.z, scratch.dy, stride, partial.B + long(i) * stride);
     });
-    by_rows(0, d.width, [&](auto rows, int j) {
-        constexpr int R = decltype(rows)::value;
-        Vec<T> dv[R][COLS] = {};
-        multiply_add(d.hidden, A + j, 1, d.width, scratch.du, N<T>, dv);
-        for (int r = 0; r < R; ++r)
-            for (int c = 0; c < COLS; ++c) store(scratch.dv + long(j + r) * N<T> + c * W<T>, dv[r][c]);
-    });
+    product(d.width, d.hidden, A, 1, d.width, scratch.du, scratch.dv);
     rms_norm_back(d.width, saved.v, saved.r, scratch.dv, out);
 }
 

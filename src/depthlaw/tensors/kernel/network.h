@@ -1,5 +1,4 @@
-// A tile (PANELS panels) through a whole network, forward and back. Each block's weights are used for all
-// panels of the tile while they are in the nearest cache.
+// A panel of samples through a whole network, forward and back.
 #pragma once
 
 #include "losses.h"
@@ -7,13 +6,7 @@
 namespace depthlaw {
 namespace {
 
-constexpr int TILE_BYTES = 256;  // samples of a tile, in bytes of one row
-template <class T>
-constexpr int PANELS = TILE_BYTES / (N<T> * int(sizeof(T)));
-template <class T>
-constexpr int TILE = PANELS<T> *N<T>;
-
-// Addresses inside the buffers that the driver hands over.
+// Sizes of one network and addresses inside the buffers that the driver hands over.
 template <class T, class D>
 struct Layout {
     const D &d;
@@ -24,14 +17,12 @@ struct Layout {
     INLINE int stages() const { return net.blocks * net.stages; }
     INLINE long saved_size() const { return Saved<T>::size(d.width, d.hidden); }
     INLINE long scratch_size() const {
-        const long back = Scratch<T>::size(d.width, d.hidden), z = long(d.hidden) * N<T>;
+        const long back = Scratch<T>::size(d.width, d.hidden);
         const long loss = 2l * shape.classes * N<T> + N<T> * padded<T>(d.width);
-        return back > loss ? (back > z ? back : z) : (loss > z ? loss : z);
+        return back > loss ? back : loss;
     }
-    // Per panel: h and one more state for midpoint blocks; saved stages, one more for the output's norm.
-    INLINE long workspace_size() const {
-        return PANELS<T> * (2 * panel() + (stages() + 1) * saved_size()) + scratch_size() + panel();
-    }
+    // States h, one more of a midpoint block and dstate; saved stages, one more for the output's norm.
+    INLINE long workspace_size() const { return 3 * panel() + (stages() + 1) * saved_size() + scratch_size(); }
     INLINE long partial_size() const {
         return stages() * Partial<T>::size(d.width, d.hidden) + long(shape.classes) * padded<T>(d.width);
     }
@@ -45,96 +36,78 @@ struct Layout {
 };
 
 template <class T, class D>
-struct Tile {
+struct Panel {
     const Layout<T, D> &at;
-    long begin, end;  // rows of the batch
-    T *h, *middle;    // (PANELS, width, N)
-    T *saved_memory;  // (stages + 1, PANELS, saved)
-    T *scratch, *ds;
+    long begin, end;     // rows of the batch, at most N
+    T *h, *half, *dout;  // (width, N)
+    T *scratch, *saved_memory;
 
-    INLINE Tile(const Layout<T, D> &at, T *memory, long begin, long end) : at(at), begin(begin), end(end) {
+    INLINE Panel(const Layout<T, D> &at, T *memory, long begin, long end) : at(at), begin(begin), end(end) {
         h = memory;
-        middle = h + PANELS<T> * at.panel();
-        saved_memory = middle + PANELS<T> * at.panel();
-        scratch = saved_memory + PANELS<T> * (at.stages() + 1) * at.saved_size();
-        ds = scratch + at.scratch_size();
+        half = h + at.panel();
+        dout = half + at.panel();
+        scratch = dout + at.panel();
+        saved_memory = scratch + at.scratch_size();
     }
-    INLINE int panels() const { return int((end - begin + N<T> - 1) / N<T>); }
-    INLINE Saved<T> saved(int stage, int panel) const {
-        return Saved<T>::at(saved_memory + (long(stage) * PANELS<T> + panel) * at.saved_size(), at.d.width);
+    INLINE Saved<T> saved(int stage) const {
+        return Saved<T>::at(saved_memory + stage * at.saved_size(), at.d.width);
     }
     // The output's norm, v: the normalised state.
-    INLINE Saved<T> output(int panel) const { return saved(at.stages(), panel); }
+    INLINE Saved<T> output() const { return saved(at.stages()); }
 
     // keep: save what the backward pass needs; otherwise every stage uses the first one's memory.
     INLINE void forward(const T *x, bool keep) {
-        const D &d = at.d;
-        for (int panel = 0; panel < panels(); ++panel) {
-            T *state = h + panel * at.panel();
-            gather(x, d.width, begin + panel * N<T>, end, state);
-            rms_norm(d.width, state, state, output(panel).r);
-        }
+        gather(x, at.d.width, begin, end, h);
+        rms_norm(at.d.width, h, h, output().r);
+        const auto f = [&](int s, const T *in, T factor, T *out) {
+            Saved<T> save = saved(keep ? s : 0);
+            if (!keep) save.p = nullptr;
+            stage(at.d, at.A(s), at.b(s), at.B(s), in, h, factor, out, save, scratch);
+        };
         for (int block = 0; block < at.net.blocks; ++block)
-            for (int panel = 0; panel < panels(); ++panel) {
-                T *state = h + panel * at.panel(), *half = middle + panel * at.panel();
-                const auto f = [&](int s, const T *in, T factor, T *out) {
-                    Saved<T> save = saved(keep ? s : 0, panel);
-                    if (!keep) save.p = nullptr;
-                    stage(d, at.A(s), at.b(s), at.B(s), in, state, factor, out, save, scratch);
-                };
-                if (at.net.stages == 1) {
-                    f(block, state, T(1), state);
-                } else {
-                    f(2 * block, state, T(0.5), half);
-                    f(2 * block + 1, half, T(1), state);
-                }
+            if (at.net.stages == 1) {
+                f(block, h, T(1), h);
+            } else {
+                f(2 * block, h, T(0.5), half);
+                f(2 * block + 1, half, T(1), h);
             }
-        for (int panel = 0; panel < panels(); ++panel)
-            rms_norm(d.width, h + panel * at.panel(), output(panel).v, output(panel).r);
+        rms_norm(at.d.width, h, output().v, output().r);
     }
 
-    // Loss of the tile; with partial, h becomes its derivative by the last state.
+    // Share of the loss; with partial, h becomes the derivative by the last state. fresh: partial is unset.
     INLINE double loss(const Objective &objective, const Batch<T> &batch, T *partial, bool head_grad, bool fresh) {
-        double sum = 0;
-        for (int panel = 0; panel < panels(); ++panel) {
-            const Saved<T> out = output(panel);
-            const long row = begin + panel * N<T>;
-            if (objective.divergence)
-                sum += divergence(at.d, at.shape.classes, at.net.head, objective, out.v, batch, row, end,
-                                  partial ? ds : nullptr, head_grad ? at.partial_head(partial) : nullptr,
-                                  fresh && panel == 0, scratch);
-            else
-                sum += squared_error(at.d.width, out.v, batch, row, end, ds);
-            if (!partial) continue;
-            T *dh = h + panel * at.panel();
-            for (long k = 0; k < at.panel(); ++k) dh[k] = 0;
-            rms_norm_back(at.d.width, out.v, out.r, ds, dh);
+        const Saved<T> out = output();
+        const double share =
+            objective.divergence
+                ? divergence(at.d.width, at.shape.classes, at.net.head, objective, out.v, batch, begin, end,
+                             partial ? dout : nullptr, head_grad ? at.partial_head(partial) : nullptr, fresh, scratch)
+                : squared_error(at.d.width, out.v, batch, begin, end, dout);
+        if (partial) {
+            for (long k = 0; k < at.panel(); ++k) h[k] = 0;
+            rms_norm_back(at.d.width, out.v, out.r, dout, h);
         }
-        return sum;
+        return share;
     }
 
-    // From the derivative in h back through all blocks; fresh: the tile is the first of its partial.
+    // From the derivative in h back through all blocks.
     INLINE void backward(T *partial, bool fresh) {
-        const Scratch<T> room = Scratch<T>::at(scratch, at.d.width, at.d.hidden);
-        for (int block = at.net.blocks - 1; block >= 0; --block)
-            for (int panel = 0; panel < panels(); ++panel) {
-                T *dh = h + panel * at.panel(), *half = middle + panel * at.panel();
-                const auto f = [&](int s, const T *dy, T *out) {
-                    stage_back(at.d, at.A(s), at.B(s), saved(s, panel), dy, out, at.partial(partial, s),
-                               fresh && panel == 0, room);
-                };
-                if (at.net.stages == 1) {
-                    f(block, dh, dh);
-                    continue;
-                }
-                for (long k = 0; k < at.panel(); ++k) half[k] = 0;
-                f(2 * block + 1, dh, half);
-                for (long k = 0; k < at.panel(); ++k) {
-                    dh[k] += half[k];
-                    half[k] *= T(0.5);
-                }
-                f(2 * block, half, dh);
+        const auto room = Scratch<T>::at(scratch, at.d.width, at.d.hidden);
+        const auto f = [&](int s, const T *dy, T *out) {
+            stage_back(at.d, at.A(s), at.B(s), saved(s), dy, out, at.partial(partial, s), fresh, room);
+        };
+        for (int block = at.net.blocks - 1; block >= 0; --block) {
+            if (at.net.stages == 1) {
+                f(block, h, h);
+                continue;
             }
+            for (long k = 0; k < at.panel(); ++k) half[k] = 0;
+            f(2 * block + 1, h, half);
+            for (long k = 0; k < at.panel(); ++k) {
+                h[k] += half[k];
+                half[k] *= T(0.5);
+            }
+            f(2 * block, half, h);
+        }
     }
 };
 

@@ -23,9 +23,11 @@ using Vec = typename VecOf<T>::type;
 
 template <class T>
 constexpr int W = VEC_BYTES / sizeof(T);  // lanes of a vector
-constexpr int COLS = 2;                   // vectors side by side in a panel
+constexpr int COLS = 2;                   // vectors side by side in one product
 template <class T>
-constexpr int N = COLS *W<T>;  // samples of a panel
+constexpr int PAIR = COLS *W<T>;  // and their lanes
+template <class T>
+constexpr int N = 128 / sizeof(T);  // samples of a panel, a multiple of PAIR: more spill from the nearest cache
 #if VEC_BYTES == 64 || defined(__aarch64__)
 constexpr int ROWS = 8;  // ROWS x COLS accumulators: 32 registers
 #else
