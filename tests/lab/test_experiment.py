@@ -77,9 +77,32 @@ def test_interrupted_and_continued_is_the_same_to_the_byte(
     assert [signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)] == handlers
 
 
+def test_a_kill_between_a_checkpoint_and_its_record_loses_nothing(small, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        train_lab(small(steps=2000), out=out, progress=stop_at(30, signal.SIGINT))
+    manifest = json.loads((out / "manifest.json").read_text())
+    del manifest["files"]["checkpoint.safetensors"]
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    seen: list[int] = []
+
+    def progress(state: Progress) -> None:
+        seen.append(state.step)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        train_lab(small(steps=2000), out=out, progress=progress)
+    assert seen[0] > 30
+    with pytest.raises(KeyboardInterrupt):
+        train_lab(small(steps=2000), out=out, resume=False, progress=progress)
+    assert seen[1] < 2000  # started over, whatever stood there
+
+
 def test_a_finished_run_is_read_back(small, tmp_path: Path) -> None:
     first = train_lab(small(), out=tmp_path / "run")
+    before = (tmp_path / "run" / "manifest.json").read_bytes()
     again = train_lab(small(), out=tmp_path / "run")
+    assert (tmp_path / "run" / "manifest.json").read_bytes() == before
     assert again.metrics.equals(first.metrics)
     for task, networks in first.networks.items():
         for key, network in networks.items():

@@ -125,17 +125,28 @@ class _Experiment:
         self._finish(trainer)
 
     def _go_on(self, trainer: Trainer) -> None:
-        """Continue from the checkpoint, if it is of this task."""
-        if self.run is None or not self.run.done(checkpoint.NAME):
+        """Continue from the checkpoint, if it is of this task.
+
+        It counts whether or not the manifest has it on record: it was renamed into place whole, and a kill
+        between that and the record must not cost the work of hours. It names the run it belongs to.
+        """
+        if self.run is None or not (self.run.folder / checkpoint.NAME).exists():
             return
         state, about = checkpoint.read(self.run.folder / checkpoint.NAME)
-        if about.get("task") == trainer.task.name:
+        if about == self._label(trainer.task):
             trainer.load_state(state)
 
     def _checkpoint(self, trainer: Trainer) -> None:
         if self.run is not None:
-            data = checkpoint.to_bytes(trainer.state(), {"task": trainer.task.name})
-            self.run.write_bytes(checkpoint.NAME, data)
+            self.run.write_bytes(
+                checkpoint.NAME, checkpoint.to_bytes(trainer.state(), self._label(trainer.task))
+            )
+
+    def _label(self, task: Task) -> dict[str, str]:
+        if self.run is None:
+            return {}
+        manifest = self.run.manifest
+        return {"task": task.name, "run": manifest.id, "created": manifest.created}
 
     def _finish(self, trainer: Trainer) -> None:
         """Keep a finished task: tables first, then the weights, whose presence says that it is finished."""
@@ -181,8 +192,10 @@ class _Experiment:
 
     def _close(self) -> None:
         """Leave no checkpoint of a task that is finished: it is as large as three times the weights."""
-        if self.run is not None and self.run.done(checkpoint.NAME):
-            self.run.write_bytes(checkpoint.NAME, checkpoint.to_bytes({}, {"task": ""}))
+        empty = checkpoint.to_bytes({}, {})
+        path = None if self.run is None else self.run.folder / checkpoint.NAME
+        if self.run is not None and path is not None and path.exists() and path.read_bytes() != empty:
+            self.run.write_bytes(checkpoint.NAME, empty)
 
 
 def weights_name(task: Task) -> str:
