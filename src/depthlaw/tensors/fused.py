@@ -1,6 +1,6 @@
 """The compiled CPU kernel of the residual MLP: forward, exact gradients and Adam, NumPy in and out.
 
-A tile of samples is carried through all blocks, forward and back, inside the cache; see ``kernel/``.
+A panel of samples is carried through all blocks, forward and back, inside the cache; see ``kernel/``.
 The bits of a result depend on the arrays, the batch and the instruction set alone: not on the number of
 threads, nor on which other networks are in the same call. All functions release the GIL.
 

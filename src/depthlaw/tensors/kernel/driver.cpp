@@ -6,14 +6,17 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <numeric>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace depthlaw {
 namespace {
 
-// A batch is cut into at most this many groups of tiles. Each (student, group) has a partial gradient of its
+// A batch is cut into at most this many groups of panels. Each (student, group) has a partial gradient of its
 // own, summed in order, so that bits depend neither on the number of threads nor on who did what when.
 constexpr long GROUPS = 4;
 
@@ -124,72 +127,95 @@ const Kernels<double> &select<double>(const std::string &isa) {
 template <class T>
 void forward(const Kernels<T> &kernel, const Shape &shape, const Net<const T> &net, const T *x, long rows, T *out,
              int threads) {
-    const long tiles = (rows + kernel.panel - 1) / kernel.panel;
-    threads = int(std::min<long>(threads, tiles));
+    const long panels = (rows + kernel.panel - 1) / kernel.panel;
+    threads = int(std::min<long>(threads, panels));
     const std::size_t size = aligned(kernel.workspace_size(shape, net));
     Arena arena;
     T *memory = arena.reserve<T>(size * std::size_t(threads));
-    parallel(threads, tiles, [&](int worker, long tile) {
-        kernel.forward(shape, net, x, out, tile * kernel.panel, std::min(rows, (tile + 1) * kernel.panel),
+    parallel(threads, panels, [&](int worker, long panel) {
+        kernel.forward(shape, net, x, out, panel * kernel.panel, std::min(rows, (panel + 1) * kernel.panel),
                        memory + size * std::size_t(worker));
     });
 }
 
+// Students that go through together, and where their partial gradients lie.
+template <class T>
+struct Company {
+    std::span<const Student<T>> students;
+    std::vector<std::size_t> size, offset;  // of each student's partial; of its first one
+    std::size_t total = 0;
+
+    // As many of the students as fit, at least one.
+    Company(const Kernels<T> &kernel, const Shape &shape, std::span<const Student<T>> all, std::size_t groups) {
+        std::size_t count = 0;
+        for (; count < all.size(); ++count) {
+            const auto &student = all[count];
+            const std::size_t one = student.grad.A ? aligned(kernel.partial_size(shape, student.net)) : 0;
+            if (count > 0 && (total + one * groups) * sizeof(T) > PARTIAL_BYTES) break;
+            size.push_back(one);
+            offset.push_back(total);
+            total += one * groups;
+        }
+        students = all.first(count);
+    }
+
+    // Deepest first: what is handed out last is short.
+    std::vector<std::size_t> order() const {
+        std::vector<std::size_t> order(students.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        const auto stages = [&](std::size_t k) { return students[k].net.blocks * students[k].net.stages; };
+        std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return stages(a) > stages(b); });
+        return order;
+    }
+};
+
 template <class T>
 std::vector<double> train(const Kernels<T> &kernel, const Shape &shape, const std::vector<Student<T>> &students,
                           const Batch<T> &batch, int threads) {
-    const long tiles = (batch.rows + kernel.panel - 1) / kernel.panel, groups = std::min(GROUPS, tiles);
-    threads = int(std::min<long>(threads, groups * long(students.size())));
-    std::vector<double> losses(students.size());
+    const long panels = (batch.rows + kernel.panel - 1) / kernel.panel;
+    const std::size_t groups = std::size_t(std::min(GROUPS, panels));
+    const auto group_begin = [&](std::size_t g) {
+        return std::min(batch.rows, panels * long(g) / long(groups) * kernel.panel);
+    };
+    threads = int(std::min(std::size_t(threads), groups * students.size()));
     std::size_t workspace = 0;
     for (const auto &student : students)
         workspace = std::max(workspace, aligned(kernel.workspace_size(shape, student.net)));
+
+    std::vector<double> losses;
     Arena arena;
-    for (std::size_t first = 0, last; first < students.size(); first = last) {
-        std::vector<std::size_t> offset;  // of each student's partials
-        std::size_t total = workspace * std::size_t(threads);
-        const auto partial = [&](std::size_t k) { return aligned(kernel.partial_size(shape, students[k].net)); };
-        for (last = first; last < students.size(); ++last) {
-            const std::size_t size = students[last].grad.A ? partial(last) * std::size_t(groups) : 0;
-            if (last > first && (total + size - workspace * std::size_t(threads)) * sizeof(T) > PARTIAL_BYTES) break;
-            offset.push_back(total);
-            total += size;
-        }
-        T *memory = arena.reserve<T>(total);
-        std::vector<long> order(last - first);  // deepest first: what is handed out last is short
-        for (std::size_t k = 0; k < order.size(); ++k) order[k] = long(k);
-        std::stable_sort(order.begin(), order.end(), [&](long a, long b) {
-            const auto &x = students[first + std::size_t(a)].net, &y = students[first + std::size_t(b)].net;
-            return x.blocks * x.stages > y.blocks * y.stages;
-        });
-        std::vector<double> shares(order.size() * std::size_t(groups));
-        parallel(threads, long(shares.size()), [&](int worker, long task) {
-            const std::size_t k = std::size_t(order[std::size_t(task / groups)]), g = std::size_t(task % groups);
-            const auto &student = students[first + k];
-            const long begin = tiles * long(g) / groups * kernel.panel;
-            const long end = std::min(batch.rows, tiles * long(g + 1) / groups * kernel.panel);
-            T *sums = student.grad.A ? memory + offset[k] + g * partial(first + k) : nullptr;
-            shares[k * std::size_t(groups) + g] =
-                kernel.train(shape, student.net, student.objective, batch, begin, end, sums,
-                             student.grad.head != nullptr, memory + workspace * std::size_t(worker));
-        });
-        struct Slice {
-            std::size_t student;
-            int block;
+    for (std::span<const Student<T>> rest = students; !rest.empty();) {
+        const Company<T> company(kernel, shape, rest, groups);
+        rest = rest.subspan(company.students.size());
+        T *workspaces = arena.reserve<T>(workspace * std::size_t(threads) + company.total);
+        T *partials = workspaces + workspace * std::size_t(threads);
+        const auto partial = [&](std::size_t k, std::size_t g) {
+            return company.size[k] ? partials + company.offset[k] + g * company.size[k] : nullptr;
         };
-        std::vector<Slice> slices;
+
+        const auto order = company.order();
+        std::vector<double> shares(order.size() * groups);
+        parallel(threads, long(shares.size()), [&](int worker, long task) {
+            const std::size_t k = order[std::size_t(task) / groups], g = std::size_t(task) % groups;
+            const auto &student = company.students[k];
+            shares[k * groups + g] = kernel.train(
+                shape, student.net, student.objective, batch, group_begin(g), group_begin(g + 1), partial(k, g),
+                student.grad.head != nullptr, workspaces + workspace * std::size_t(worker));
+        });
+
+        std::vector<std::pair<std::size_t, int>> slices;  // (student, block); the block after the last: the head
         for (std::size_t k = 0; k < order.size(); ++k) {
-            for (long g = 0; g < groups; ++g) losses[first + k] += shares[k * std::size_t(groups) + std::size_t(g)];
-            const auto &grad = students[first + k].grad;
-            if (!grad.A) continue;
-            for (int block = 0; block < grad.blocks + (grad.head ? 1 : 0); ++block) slices.push_back({k, block});
+            losses.push_back(0);
+            for (std::size_t g = 0; g < groups; ++g) losses.back() += shares[k * groups + g];
+            const auto &grad = company.students[k].grad;
+            for (int block = 0; grad.A && block < grad.blocks + (grad.head ? 1 : 0); ++block)
+                slices.emplace_back(k, block);
         }
         parallel(threads, long(slices.size()), [&](int, long task) {
             const auto [k, block] = slices[std::size_t(task)];
-            const T *partials[GROUPS];
-            for (std::size_t g = 0; g < std::size_t(groups); ++g)
-                partials[g] = memory + offset[k] + g * partial(first + k);
-            kernel.reduce(shape, students[first + k].grad, partials, int(groups), block, block + 1);
+            const T *sources[GROUPS];
+            for (std::size_t g = 0; g < groups; ++g) sources[g] = partial(k, g);
+            kernel.reduce(shape, company.students[k].grad, sources, int(groups), block, block + 1);
         });
     }
     return losses;

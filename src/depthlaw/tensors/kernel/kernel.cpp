@@ -58,8 +58,7 @@ double train(const Shape &shape, const Net<const T> &net, const Objective &objec
     });
 }
 
-template <class T>
-double power(double base, T exponent) {
+double power(double base, long exponent) {
     double result = 1;
     for (; exponent > 0; exponent /= 2, base *= base)
         if (exponent % 2) result *= base;
