@@ -15,19 +15,34 @@ if TYPE_CHECKING:
     from depthlaw.lab.config import LabConfig
     from depthlaw.lab.experiment import train_lab
     from depthlaw.lab.result import LabResult
+    from depthlaw.laws.compare import compare
     from depthlaw.laws.fit import Fit, fit
+    from depthlaw.laws.sensitivity import sensitivity
 
 _HOME = {
     "Fit": "depthlaw.laws.fit",
     "LabConfig": "depthlaw.lab.config",
     "LabResult": "depthlaw.lab.result",
     "RunTable": "depthlaw.data.runs",
+    "compare": "depthlaw.laws.compare",
     "fit": "depthlaw.laws.fit",
     "read_runs": "depthlaw.data.runs",
+    "sensitivity": "depthlaw.laws.sensitivity",
     "train_lab": "depthlaw.lab.experiment",
 }
 
-__all__ = ["Fit", "LabConfig", "LabResult", "RunTable", "__version__", "fit", "read_runs", "train_lab"]
+__all__ = [
+    "Fit",
+    "LabConfig",
+    "LabResult",
+    "RunTable",
+    "__version__",
+    "compare",
+    "fit",
+    "read_runs",
+    "sensitivity",
+    "train_lab",
+]
 
 
 def __getattr__(name: str) -> Any:
