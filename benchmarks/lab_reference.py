@@ -68,4 +68,7 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    if len(sys.argv) == 2:
+        main(Path(sys.argv[1]))
+    else:
+        print("lab_reference.py: nothing to compare without the folder of a run (see its first lines)")

@@ -32,6 +32,13 @@ def test_theory_passes_at_the_smallest_scale() -> None:
     assert len(outcome.comparisons) == 7
 
 
+def test_without_torch_an_experiment_is_skipped_with_the_reason(monkeypatch) -> None:
+    monkeypatch.setattr("depthlaw.lab.engine.importlib.util.find_spec", lambda name: None)
+    outcome = select(["fig5"])[0].run("smoke")
+    assert outcome.verdict is Verdict.SKIPPED
+    assert "depthlaw[lab]" in outcome.skipped
+
+
 @pytest.mark.parametrize("name", ["kl-independent", "kl-tied", "kl-tied-long", "mse-long", "mse-midpoint"])
 def test_the_papers_scale_is_the_protocol(name: str) -> None:
     found, whole = configuration(name, "paper"), preset(name)

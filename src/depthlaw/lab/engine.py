@@ -6,6 +6,7 @@ The laboratory has two, `depthlaw.lab.torch_engine` (any device, any block) and 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from depthlaw.errors import UsageError, unknown_name
+from depthlaw.errors import InputError, UsageError, unknown_name
 from depthlaw.lab.config import LabConfig
 from depthlaw.lab.networks import Network
 
@@ -74,6 +75,18 @@ class Engine(Protocol):
         ...
 
 
+def require_torch() -> None:
+    """Check that torch can be imported.
+
+    Raises
+    ------
+    InputError
+        When it is not installed.
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise InputError("the laboratory needs torch, which is not installed.", 'pip install "depthlaw[lab]"')
+
+
 def make_engine(
     config: LabConfig, teacher: Network, keys: Sequence[StudentKey], students: Sequence[Network]
 ) -> Engine:
@@ -83,7 +96,10 @@ def make_engine(
     ------
     UsageError
         When the engine or device named is not there, or cannot do this task.
+    InputError
+        When torch is not installed.
     """
+    require_torch()
     why_not = _why_not_fused(config)
     if config.engine == "fused" or (config.engine == "auto" and why_not is None):
         if why_not is not None:

@@ -53,33 +53,33 @@ EXPERIMENTS = (
     Experiment(
         "fig3b",
         "Loss of students against depth: independent blocks average, equal blocks discretise",
-        "depthlaw.reproduce.lab_figures:fig3b",
+        "depthlaw.reproduce.laboratory:fig3b",
     ),
     Experiment(
         "fig4a",
         "Tied teachers: loss against depth at every temperature",
-        "depthlaw.reproduce.lab_figures:fig4a",
+        "depthlaw.reproduce.laboratory:fig4a",
     ),
     Experiment(
         "fig4b",
         "Tied teachers: the depth exponent over training time",
-        "depthlaw.reproduce.lab_figures:fig4b",
+        "depthlaw.reproduce.laboratory:fig4b",
     ),
-    Experiment("fig4c", "The depth exponent against temperature", "depthlaw.reproduce.lab_figures:fig4c"),
+    Experiment("fig4c", "The depth exponent against temperature", "depthlaw.reproduce.laboratory:fig4c"),
     Experiment(
         "fig5",
         "Squared error: the depth exponent over training time, and the states of trained students",
-        "depthlaw.reproduce.lab_figures:fig5",
+        "depthlaw.reproduce.laboratory:fig5",
     ),
     Experiment(
         "appC3",
         "Midpoint blocks: the depth exponent over training time",
-        "depthlaw.reproduce.lab_figures:appC3",
+        "depthlaw.reproduce.laboratory:appC3",
     ),
     Experiment(
         "theory",
         "How errors of blocks add up: averaging, discretisation, integration",
-        "depthlaw.reproduce.theory:run",
+        "depthlaw.reproduce.laboratory:theory",
     ),
 )
 

@@ -19,7 +19,7 @@ from depthlaw.reproduce.registry import Scale, select
 DEPTHS = (6, 12, 16, 24, 32, 48)
 
 
-def run(scale: Scale) -> Outcome:
+def theory(scale: Scale) -> Outcome:
     """Simulate sums of errors, and integrate a tied teacher's flow without training."""
     import pyarrow as pa
 
