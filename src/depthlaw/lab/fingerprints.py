@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from depthlaw.errors import FitError
 from depthlaw.lab.config import LabConfig
@@ -21,8 +20,6 @@ from depthlaw.lab.streams import Batches, Purpose
 from depthlaw.lab.training import Task
 from depthlaw.laws.fit import fit
 from depthlaw.numerics.runge_kutta import Tableau
-from depthlaw.tensors import geometry
-from depthlaw.tensors.residual_mlp import Weights, states
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,6 +98,11 @@ def fingerprint(network: Network, x: np.ndarray, tableau: Tableau) -> tuple[dict
     summary
         The same in three numbers.
     """
+    import torch
+
+    from depthlaw.tensors import geometry
+    from depthlaw.tensors.residual_mlp import Weights, states
+
     A, b, B = (torch.from_numpy(array) for array in (network.A, network.b, network.B))
     inputs = torch.from_numpy(x).to(A.dtype)
     with torch.no_grad():
