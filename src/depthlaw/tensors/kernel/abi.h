@@ -49,8 +49,8 @@ struct Kernels {
     // with their share of the gradients, in the kernel's own layout.
     double (*train)(const Shape &, const Net<const T> &, const Objective &, const Batch<T> &, long begin,
                     long end, T *partial, bool head_grad, T *workspace);
-    // Sums the partials of blocks [begin, end) in the order given into grad; block = blocks is the head.
-    void (*reduce)(const Shape &, const Net<T> &grad, const T *const *partials, int groups, int begin, int end);
+    // Sums a network's partials, in the order given, into grad.
+    void (*reduce)(const Shape &, const Net<T> &grad, const T *const *partials, int count);
     void (*adam)(const Adam<T> &, long begin, long end);
     int panel;  // samples carried together
 };

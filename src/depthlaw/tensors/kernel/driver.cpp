@@ -11,7 +11,6 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 namespace depthlaw {
 namespace {
@@ -195,28 +194,22 @@ std::vector<double> train(const Kernels<T> &kernel, const Shape &shape, const st
 
         const auto order = company.order();
         std::vector<double> shares(order.size() * groups);
+        std::vector<std::atomic<std::size_t>> done(order.size());  // groups of each student
         parallel(threads, long(shares.size()), [&](int worker, long task) {
             const std::size_t k = order[std::size_t(task) / groups], g = std::size_t(task) % groups;
-            const auto &student = company.students[k];
-            shares[k * groups + g] = kernel.train(
-                shape, student.net, student.objective, batch, group_begin(g), group_begin(g + 1), partial(k, g),
-                student.grad.head != nullptr, workspaces + workspace * std::size_t(worker));
+            const auto &[net, grad, objective] = company.students[k];
+            shares[k * groups + g] =
+                kernel.train(shape, net, objective, batch, group_begin(g), group_begin(g + 1), partial(k, g),
+                             grad.head != nullptr, workspaces + workspace * std::size_t(worker));
+            if (done[k].fetch_add(1) + 1 < groups || !grad.A) return;
+            const T *sources[GROUPS];  // whoever comes last sums, in the order of the groups
+            for (std::size_t from = 0; from < groups; ++from) sources[from] = partial(k, from);
+            kernel.reduce(shape, grad, sources, int(groups));
         });
-
-        std::vector<std::pair<std::size_t, int>> slices;  // (student, block); the block after the last: the head
         for (std::size_t k = 0; k < order.size(); ++k) {
             losses.push_back(0);
             for (std::size_t g = 0; g < groups; ++g) losses.back() += shares[k * groups + g];
-            const auto &grad = company.students[k].grad;
-            for (int block = 0; grad.A && block < grad.blocks + (grad.head ? 1 : 0); ++block)
-                slices.emplace_back(k, block);
         }
-        parallel(threads, long(slices.size()), [&](int, long task) {
-            const auto [k, block] = slices[std::size_t(task)];
-            const T *sources[GROUPS];
-            for (std::size_t g = 0; g < groups; ++g) sources[g] = partial(k, g);
-            kernel.reduce(shape, company.students[k].grad, sources, int(groups), block, block + 1);
-        });
     }
     return losses;
 }

@@ -63,21 +63,16 @@ void sum_lanes(const Groups<T> &groups, long offset, int rows, T *out) {
 }
 
 template <class T>
-void reduce(const Shape &shape, const Net<T> &grad, const T *const *partials, int count, int begin, int end) {
-    const int m = shape.width, h = shape.hidden;
+void reduce(const Shape &shape, const Net<T> &grad, const T *const *partials, int count) {
+    const int m = shape.width, h = shape.hidden, stages = grad.blocks * grad.stages;
     const long matrix = long(h) * padded<T>(m), size = Partial<T>::size(m, h);
     const Groups<T> groups{partials, count};
-    for (int block = begin; block < end; ++block) {
-        if (block == grad.blocks) {
-            sum_matrix(groups, long(block) * grad.stages * size, shape.classes, m, grad.head);
-            continue;
-        }
-        for (long s = long(block) * grad.stages; s < long(block + 1) * grad.stages; ++s) {
-            sum_matrix(groups, s * size, h, m, grad.A + s * h * m);
-            sum_transposed(groups, s * size + matrix, h, m, grad.B + s * h * m);
-            sum_lanes(groups, s * size + 2 * matrix, h, grad.b + s * h);
-        }
+    for (long s = 0; s < stages; ++s) {
+        sum_matrix(groups, s * size, h, m, grad.A + s * h * m);
+        sum_transposed(groups, s * size + matrix, h, m, grad.B + s * h * m);
+        sum_lanes(groups, s * size + 2 * matrix, h, grad.b + s * h);
     }
+    if (grad.head) sum_matrix(groups, stages * size, shape.classes, m, grad.head);
 }
 
 }  // namespace
