@@ -72,7 +72,7 @@ def lab_command(
 
     from depthlaw.cli.lab_progress import shown_progress
     from depthlaw.lab.experiment import execute, run_options
-    from depthlaw.lab.exponents import exponents
+    from depthlaw.lab.exponents import exponents, steps_tested
     from depthlaw.lab.fingerprints import fingerprints
 
     with output.run("lab", **run_options(config)) as run, shown_progress() as progress:
@@ -82,7 +82,9 @@ def lab_command(
         if run is not None and not run.complete:
             from depthlaw.report.lab_files import write_results
 
-            write_results(run, result, found, prints)
+            steps = steps_tested(result.test_batches)
+            over_time = exponents(result.test_batches, steps=steps, seed=config.seed)
+            write_results(run, result, over_time, prints)
             note(f"wrote {run.folder}")
     output.emit(lab_payload(result, found, prints), lab_text(result, found, prints))
     return ExitCode.FAILED if result.diverged else ExitCode.DONE

@@ -188,6 +188,8 @@ def angle_laws(prints: Fingerprints) -> tuple[AngleLaw, ...]:
 def _angle_law(rho: float, temperature: float | None, angles: Mapping[int, list[float]]) -> AngleLaw:
     depths = sorted(angles)
     mean = [float(np.exp(np.mean(np.log(angles[depth])))) for depth in depths]
+    if len(depths) < 3:
+        return AngleLaw(rho, temperature, None, None, None, len(depths))
     try:
         alpha = fit({"depth": [float(d) for d in depths], "loss": mean}, form="depth", floor=False)[
             "alpha_depth"

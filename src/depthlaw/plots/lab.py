@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depthlaw.lab.exponents import Exponent, Exponents, exponents, steps_tested
+from depthlaw.lab.exponents import Exponent, Exponents
 from depthlaw.lab.fingerprints import Fingerprints
 from depthlaw.lab.result import LabResult
 from depthlaw.plots.style import MUTED, figure, rendered, scale_axis
@@ -93,9 +93,17 @@ def draw_layers(ax: Axes, rows: Sequence[Mapping[str, Any]], quantity: str, labe
     return ax
 
 
-def figures(result: LabResult, prints: Fingerprints) -> dict[str, dict[str, bytes]]:
-    """Draw a run: loss against depth, exponents over time, angles over depth; name → files."""
-    last = exponents(result.test_batches, floor=(False,))
+def figures(result: LabResult, found: Exponents, prints: Fingerprints) -> dict[str, dict[str, bytes]]:
+    """Draw a run: loss against depth, exponents over time, angles over depth; name → files.
+
+    Parameters
+    ----------
+    found
+        Exponents at every tested step.
+    """
+    power = found.select(form="power")
+    steps = sorted({row.step for row in power})
+    last = Exponents(tuple(row for row in power if row.step == steps[-1]))
     groups = [(row.rho, row.temperature) for row in last.rows]
     colors = dict(zip(groups, shades(len(groups)), strict=True))
     alphas = {(row.rho, row.temperature): row.alpha for row in last.rows}
@@ -107,12 +115,10 @@ def figures(result: LabResult, prints: Fingerprints) -> dict[str, dict[str, byte
             )
         _legend(axes[0])
         drawn["loss_depth"] = rendered(made, "loss_depth")
-    steps = steps_tested(result.test_batches)
     if len(steps) > 1:
-        over_time = exponents(result.test_batches, steps=steps, floor=(False,), resamples=100)
         with figure(size=(3.6, 3.0)) as (made, axes):
             for rho, temperature in groups:
-                rows = over_time.select(rho=rho, temperature=temperature)
+                rows = found.select(rho=rho, temperature=temperature, form="power")
                 draw_exponents(axes[0], rows, "step", _label(rho, temperature), colors[rho, temperature])
             draw_guides(axes[0], 1, 3)
             _legend(axes[0])

@@ -11,7 +11,7 @@ from depthlaw.plots.lab import figures
 def write_results(
     run: Run, result: LabResult, found: exponents.Exponents, prints: fingerprints.Fingerprints
 ) -> None:
-    """Write ``exponents.parquet``, ``fingerprints.parquet``, ``layers.parquet`` and the figures.
+    """Write the tables ``exponents`` (every tested step), ``fingerprints``, ``layers``, and the figures.
 
     Raises
     ------
@@ -21,6 +21,6 @@ def write_results(
     run.write_table("exponents.parquet", found.to_table(), exponents.UNITS)
     run.write_table("fingerprints.parquet", prints.students, fingerprints.UNITS)
     run.write_table("layers.parquet", prints.layers)
-    for files in figures(result, prints).values():
+    for files in figures(result, found, prints).values():
         for name, data in files.items():
             run.write_bytes(name, data)
