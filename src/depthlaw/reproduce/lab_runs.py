@@ -101,8 +101,8 @@ def reduced_statement(scale: Scale) -> tuple[str, ...]:
     if scale == "paper":
         return ()
     return (
-        f"REDUCED SCALE ({scale}): 'published' is what this scale has shown with another seed, not the paper's "
-        "number; exponents of the paper need its own schedule (--scale paper).",
+        f"REDUCED SCALE ({scale}): 'published' is what this scale has shown with another seed, not the "
+        "paper's number; exponents of the paper need its own schedule (--scale paper).",
     )
 
 
