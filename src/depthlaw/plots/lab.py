@@ -55,8 +55,10 @@ def draw_loss_against_depth(ax: Axes, table: pa.Table, label: str, color: Any, a
 
 
 def draw_exponents(ax: Axes, rows: Sequence[Exponent], against: str, label: str, color: Any) -> Axes:
-    """Draw exponents with their intervals against ``step``, ``temperature`` or ``rho``."""
+    """Draw exponents with their intervals against ``step``, ``temperature`` or ``rho``; the known ones."""
     known = [row for row in rows if row.alpha is not None]
+    if not known:  # a logarithmic axis needs values
+        return ax
     x = np.array([getattr(row, against) for row in known], float)
     value = np.array([row.alpha for row in known], float)
     low, high = (np.array([getattr(row, end) for row in known], float) for end in ("low", "high"))
@@ -113,7 +115,7 @@ def figures(result: LabResult, found: Exponents, prints: Fingerprints) -> dict[s
             draw_loss_against_depth(
                 axes[0], final_of(result, *group), _label(*group), colors[group], alphas[group]
             )
-        _legend(axes[0])
+        legend(axes[0])
         drawn["loss_depth"] = rendered(made, "loss_depth")
     if len(steps) > 1:
         with figure(size=(3.6, 3.0)) as (made, axes):
@@ -121,7 +123,7 @@ def figures(result: LabResult, found: Exponents, prints: Fingerprints) -> dict[s
                 rows = found.select(rho=rho, temperature=temperature, form="power")
                 draw_exponents(axes[0], rows, "step", _label(rho, temperature), colors[rho, temperature])
             draw_guides(axes[0], 1, 3)
-            _legend(axes[0])
+            legend(axes[0])
             drawn["exponent_step"] = rendered(made, "exponent_step")
     for against, values in (("temperature", result.config.temperatures), ("rho", result.config.rho)):
         if len(values) > 2:
@@ -137,11 +139,10 @@ def _exponents_against(result: LabResult, last: Exponents, against: str) -> dict
     values = result.config.rho if other == "rho" else result.config.task_temperatures
     with figure(size=(3.6, 3.0)) as (made, axes):
         for value, color in zip(values, shades(len(values)), strict=True):
-            label = _label(value, None) if other == "rho" else "" if value is None else rf"$T={value:.2g}$"
+            label = _label(value, None) if other == "rho" else "_" if value is None else rf"$T={value:.2g}$"
             draw_exponents(axes[0], last.select(**{other: value}), against, label, color)
         draw_guides(axes[0], 1, 3)
-        if any(axes[0].get_legend_handles_labels()[1]):
-            _legend(axes[0])
+        legend(axes[0])
         return rendered(made, f"exponent_{against}")
 
 
@@ -162,7 +163,7 @@ def _states(result: LabResult, prints: Fingerprints) -> dict[str, bytes]:
         axes[0].set_ylabel(r"$\theta(h_l, h_{l+1})$ (rad)")
         axes[1].set_ylabel(r"$\theta(\Delta h_l, \Delta h_{l+1})$ (rad)")
         axes[1].axhline(np.pi / 2, color=MUTED, lw=0.8, zorder=0)
-        _legend(axes[1])
+        legend(axes[1])
         return rendered(made, "states")
 
 
@@ -179,6 +180,7 @@ def _label(rho: float | None, temperature: float | None) -> str:
     return rf"$\rho={rho:g}$" + ("" if temperature is None else rf", $T={temperature:.2g}$")
 
 
-def _legend(ax: Axes) -> None:
-    if len(ax.get_legend_handles_labels()[0]) <= 8:
+def legend(ax: Axes) -> None:
+    """Add a legend where there is something to name, and not too much of it."""
+    if 0 < len(ax.get_legend_handles_labels()[0]) <= 8:
         ax.legend(handlelength=1.4)

@@ -19,6 +19,7 @@ from depthlaw.plots.lab import (
     draw_layers,
     draw_loss_against_depth,
     final_of,
+    legend,
     shades,
 )
 from depthlaw.plots.style import MUTED, figure, rendered
@@ -45,7 +46,7 @@ def fig3b(scale: Scale) -> Outcome:
             rows.append(row)
             label = rf"$\rho={rho:g}$, $\alpha={_shown(row.alpha)}$"
             draw_loss_against_depth(axes[0], final_of(result, rho, temperature), label, color, row.alpha)
-        axes[0].legend(handlelength=1.4)
+        legend(axes[0])
         axes[0].set_ylabel("KL divergence (nats)")
         files = rendered(made, "fig3b")
     return _outcome(
@@ -66,8 +67,7 @@ def fig4a(scale: Scale) -> Outcome:
         for row, color in zip(last.rows, shades(len(last.rows)), strict=True):
             label = rf"$T={row.temperature:.2g}$, $\alpha={_shown(row.alpha)}$"
             draw_loss_against_depth(axes[0], final_of(result, 1.0, row.temperature), label, color, row.alpha)
-        if len(last.rows) <= 6:
-            axes[0].legend(handlelength=1.4)
+        legend(axes[0])
         files = rendered(made, "fig4a")
     values = {"alpha_warmest": last.rows[-1].alpha, "alpha_coldest": last.rows[0].alpha}
     return _outcome("fig4a", scale, ("kl-tied-long",), values, {"fig4a": files}, {"fig4a.parquet": last})
@@ -85,8 +85,7 @@ def fig4b(scale: Scale) -> Outcome:
             rows = found.select(temperature=temperature)
             draw_exponents(axes[0], rows, "step", rf"$T={temperature:.2g}$", color)
         draw_guides(axes[0], 1, 3)
-        if len(temperatures) <= 6:
-            axes[0].legend(handlelength=1.4)
+        legend(axes[0])
         files = rendered(made, "fig4b")
     warm = found.select(temperature=temperatures[-1])
     values = {"alpha_warmest_end": warm[-1].alpha, "alpha_warmest_first": warm[0].alpha}
@@ -106,7 +105,7 @@ def fig4c(scale: Scale) -> Outcome:
             draw_exponents(axes[0], mine, "temperature", f"{kind} blocks", color)
             values |= {f"alpha_{kind}_coldest": mine[0].alpha, f"alpha_{kind}_warmest": mine[-1].alpha}
         draw_guides(axes[0], 1, 3)
-        axes[0].legend(handlelength=1.4)
+        legend(axes[0])
         files = rendered(made, "fig4c")
     tables = {"fig4c.parquet": lab_exponents.Exponents(tuple(rows))}
     return _outcome("fig4c", scale, (INDEPENDENT, TIED), values, {"fig4c": files}, tables)
@@ -144,7 +143,7 @@ def _over_time(experiment: str, name: str, scale: Scale) -> Outcome:
             values[f"alpha_{kind}"] = last
             values[f"update_angle_{kind}"] = _deepest_angle(prints, rho)
         draw_guides(axes[1], 1, 3)
-        axes[0].legend(handlelength=1.4)
+        legend(axes[0])
         axes[2].set_ylabel(r"$\theta(\Delta h_l, \Delta h_{l+1})$ (rad)")
         axes[2].axhline(np.pi / 2, color=MUTED, lw=0.8, zorder=0)
         files = rendered(made, experiment)
