@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from depthlaw.lab.experiment import train_lab
     from depthlaw.lab.result import LabResult
     from depthlaw.laws.compare import compare
+    from depthlaw.laws.design import design
     from depthlaw.laws.fit import Fit, fit
+    from depthlaw.laws.invert import reach
+    from depthlaw.laws.plan import plan
+    from depthlaw.laws.predict import predict_at
     from depthlaw.laws.sensitivity import sensitivity
 
 _HOME = {
@@ -25,7 +29,11 @@ _HOME = {
     "LabResult": "depthlaw.lab.result",
     "RunTable": "depthlaw.data.runs",
     "compare": "depthlaw.laws.compare",
+    "design": "depthlaw.laws.design",
     "fit": "depthlaw.laws.fit",
+    "plan": "depthlaw.laws.plan",
+    "predict_at": "depthlaw.laws.predict",
+    "reach": "depthlaw.laws.invert",
     "read_runs": "depthlaw.data.runs",
     "sensitivity": "depthlaw.laws.sensitivity",
     "train_lab": "depthlaw.lab.experiment",
@@ -38,7 +46,11 @@ __all__ = [
     "RunTable",
     "__version__",
     "compare",
+    "design",
     "fit",
+    "plan",
+    "predict_at",
+    "reach",
     "read_runs",
     "sensitivity",
     "train_lab",
