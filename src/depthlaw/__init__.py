@@ -12,6 +12,9 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from depthlaw.data.runs import RunTable, read_runs
+    from depthlaw.lab.config import LabConfig
+    from depthlaw.lab.experiment import train_lab
+    from depthlaw.lab.result import LabResult
     from depthlaw.laws.compare import compare
     from depthlaw.laws.fit import Fit, fit
     from depthlaw.laws.sensitivity import sensitivity
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Fit": "depthlaw.laws.fit",
+    "LabConfig": "depthlaw.lab.config",
+    "LabResult": "depthlaw.lab.result",
     "RunTable": "depthlaw.data.runs",
     "compare": "depthlaw.laws.compare",
     "design": "depthlaw.planning.design",
@@ -31,10 +36,13 @@ _HOME = {
     "reach": "depthlaw.planning.invert",
     "read_runs": "depthlaw.data.runs",
     "sensitivity": "depthlaw.laws.sensitivity",
+    "train_lab": "depthlaw.lab.experiment",
 }
 
 __all__ = [
     "Fit",
+    "LabConfig",
+    "LabResult",
     "RunTable",
     "__version__",
     "compare",
@@ -45,6 +53,7 @@ __all__ = [
     "reach",
     "read_runs",
     "sensitivity",
+    "train_lab",
 ]
 
 
