@@ -1,0 +1,1 @@
+"""Kernels on torch tensors: geometry of states, chunked cross-entropy, the protocol of a residual stack."""
