@@ -82,6 +82,9 @@ class HubText:
         iterator = iter(rows.skip(skip) if skip else rows)
         try:
             yield from iterator
+        except FileNotFoundError as error:
+            # The data set is there: its files seem missing when the connection breaks between requests.
+            raise ConnectionError(str(error)) from error
         finally:
             # Left open, its download threads keep the process from ending.
             if callable(close := getattr(iterator, "close", None)):
