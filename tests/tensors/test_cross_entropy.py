@@ -39,7 +39,7 @@ def test_half_precision_logits_are_summed_in_float32(dtype):
     ce, entropy, _ = reference(logits, logits, targets)
     assert got.entropy().dtype == torch.float32
     torch.testing.assert_close(got.cross_entropy(targets).double(), ce, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(got.entropy().double(), entropy, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(got.entropy().double(), entropy, rtol=1e-4, atol=1e-4)
 
 
 def test_huge_logits_do_not_overflow():

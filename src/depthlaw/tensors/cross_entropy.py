@@ -1,8 +1,8 @@
 """What a layer predicts: cross-entropy, entropy and divergence from the final prediction, chunk by chunk.
 
-The vocabulary is large, so logits of all tokens of a batch never exist at once: tokens are read in chunks, each
-layer against the final distribution of the same chunk. Arithmetic is float32 or better whatever the dtype of the
-logits; values are in nats.
+The vocabulary is large, so logits of all tokens of a batch never exist at once: tokens are read in chunks,
+each layer against the final distribution of the same chunk. Arithmetic is float32 or better whatever the
+dtype of the logits; values are in nats.
 """
 
 from __future__ import annotations
