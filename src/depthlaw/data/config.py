@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from cattrs.errors import ClassValidationError
 
 from depthlaw.data.jsonio import canonical_json, plain
-from depthlaw.data.strict import CONVERTER, Problem, problems_in
+from depthlaw.data.strict import CONVERTER, Problem, WrongType, problems_in
 from depthlaw.errors import ConfigError
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ def structure(cls: type[T], data: Mapping[str, Any], *, source: str = "config") 
     check_schema(cls)
     try:
         return CONVERTER.structure(data, cls)
-    except ClassValidationError as error:
+    except (ClassValidationError, WrongType) as error:
         raise _refusal(problems_in(error), source) from None
 
 
@@ -93,7 +93,7 @@ def present(cls: type[T], data: Mapping[str, Any], *, source: str = "config") ->
     check_schema(cls)
     try:
         CONVERTER.structure(data, cls)
-    except ClassValidationError as error:
+    except (ClassValidationError, WrongType) as error:
         if problems := [problem for problem in problems_in(error) if problem.kind in ("unknown", "type")]:
             raise _refusal(problems, source) from None
     return dict(_leaves(cls, data, ()))
@@ -163,9 +163,12 @@ def to_dict(config: Any) -> dict[str, Any]:
 def identity_of(config: Any) -> dict[str, Any]:
     """Return the part of a config dataclass that changes results: no paths, no field marked `LOCAL`."""
     kept = {}
+    hints = typing.get_type_hints(type(config))
     for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if field.metadata.get("changes_results", True) and not isinstance(value, Path):
+        value, hint = getattr(config, field.name), hints[field.name]
+        # By the declared type: whether a path is given or left out must not make another run either.
+        a_path = hint is Path or Path in typing.get_args(hint)
+        if not a_path and field.metadata.get("changes_results", True):
             kept[field.name] = identity_of(value) if dataclasses.is_dataclass(value) else value
     return kept
 

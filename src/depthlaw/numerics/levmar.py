@@ -36,6 +36,8 @@ ROUNDING = 64 * np.finfo(np.float64).eps
 """Error of one computed log residual: a few roundings of exp, the sum of terms and log."""
 NEWTON_COSINE = 1e-3
 """Below this gradient cosine a problem is near a minimum and the exact Hessian is tried first."""
+LEAST_DAMPING = 1e-12
+"""Keeps exactly collinear columns solvable; without effect on directions that the data determine."""
 LARGEST_BEND = 0.75
 """Geodesic acceleration is used up to this share of the step: beyond, the expansion is no good."""
 
@@ -345,5 +347,5 @@ def _solve_block(
         accept = (better | blind) & np.isfinite(new.cost)
         point.replace(accept, new)
         shrink = np.maximum(1.0 / 3.0, 1.0 - (2.0 * np.where(better, gain, 1.0) - 1.0) ** 3)
-        damping = np.where(accept, np.maximum(damping * shrink, 1e-15), damping * growth)
+        damping = np.where(accept, np.maximum(damping * shrink, LEAST_DAMPING), damping * growth)
         growth = np.where(accept, 2.0, growth * 2.0)

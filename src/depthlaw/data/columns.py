@@ -1,0 +1,196 @@
+"""Which column of a table is the width, which the depth, and so on, and in what unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from depthlaw.errors import Notice, UsageError, unknown_name
+
+QUANTITIES = ("width", "depth", "tokens", "params", "flops", "loss")
+
+# In order of preference. Names of one capital letter must match exactly: "d" is as often a width.
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "width": ("d_model", "n_embd", "hidden_size", "width", "model_dim"),
+    "depth": ("n_layers", "n_layer", "num_hidden_layers", "depth"),
+    "tokens": ("tokens", "num_tokens", "tokens_trained", "D"),
+    "params": ("params", "N", "model_size", "num_params", "params_total"),
+    "flops": ("flops", "flop", "flops_budget", "compute"),
+    "loss": ("loss", "val_loss", "eval_loss", "final_loss", "val_bpb"),
+}
+# An id comes before a name: names repeat over different runs. A bare "name" names a model as often as a run.
+CLUSTER_ALIASES = ("run_id", "run", "run_name", "wandb_run", "cluster")
+
+UNITS: Mapping[str, str] = {
+    "width": "units",
+    "depth": "blocks",
+    "tokens": "tokens",
+    "params": "parameters",
+    "flops": "FLOP",
+    "loss": "nats per token",
+    "weights": "relative weight",
+    "cluster": "label",
+}
+_LOSS_UNITS = (  # what a header says about its unit, the first that is found
+    (r"bpb|bits_per_byte", "bits per byte"),
+    (r"bpc|bits_per_char(acter)?", "bits per character"),
+    (r"bits|bits_per_token|bpt", "bits per token"),
+    (r"ppl|perplexity", "perplexity"),
+)
+_PREFIXES = ("", "summary_", "config_")  # as Weights & Biases exports them
+
+
+@dataclass(frozen=True)
+class ColumnUse:
+    """How one column of the source was understood.
+
+    Attributes
+    ----------
+    name
+        Ours: ``width depth tokens params flops loss weights cluster``.
+    source
+        The header in the source.
+    unit
+        ``"units"``, ``"blocks"``, ``"tokens"``, ``"nats per token"`` (taken for granted unless the header
+        says otherwise), ``"bits per byte"`` …
+    how
+        ``"given"`` by the caller or ``"recognised"`` by its header.
+    """
+
+    name: str
+    source: str
+    unit: str
+    how: str
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table that were understood.
+
+    Attributes
+    ----------
+    uses
+        One for each quantity found, in the order of ``QUANTITIES``, then weights and cluster if given.
+    ambiguous
+        Quantity → headers that could be meant with equal right; none of them is used.
+    notices
+        Choices between several headers, one each.
+    """
+
+    uses: tuple[ColumnUse, ...]
+    ambiguous: Mapping[str, tuple[str, ...]]
+    notices: tuple[Notice, ...]
+
+
+def understand(headers: Sequence[str], given: Mapping[str, str | None], source: str) -> Columns:
+    """Find the columns of a table: those given, and the others by the names people use.
+
+    Headers are compared without case, and with spaces, dashes, dots and slashes as ``_``; the prefixes
+    ``config.`` and ``summary.`` of Weights & Biases are seen through. Of several headers for one quantity
+    the first in the order of ``ALIASES`` is taken, a bare one before a prefixed one.
+
+    Parameters
+    ----------
+    headers
+        Of the table, in its order.
+    given
+        Our name → header, or ``None`` to look for it. ``weights`` and ``cluster`` are never looked for here.
+    source
+        What the table was read from, for messages.
+
+    Raises
+    ------
+    UsageError
+        A given header is not in the table, or is given for two quantities.
+    """
+    uses: dict[str, ColumnUse] = {}
+    for name, header in given.items():
+        if header is None:
+            continue
+        header = str(header)  # data frames may count their columns
+        if header not in headers:
+            error = unknown_name("column", header, headers, flag=f"--{name}")
+            raise UsageError(f"{source}: {error.message}", error.hint)
+        uses[name] = ColumnUse(name, header, _unit(name, header), "given")
+    taken = {use.source: use.name for use in uses.values() if use.name in QUANTITIES}
+    for use in uses.values():
+        if use.name in QUANTITIES and taken[use.source] != use.name:
+            raise UsageError(
+                f'{source}: column "{use.source}" is given as {use.name} and as {taken[use.source]}.'
+            )
+    ambiguous: dict[str, tuple[str, ...]] = {}
+    notices: list[Notice] = []
+    for name in QUANTITIES:
+        if name in uses:
+            continue
+        ranked = sorted(
+            (rank, position, header)
+            for position, header in enumerate(headers)
+            if header not in taken and (rank := _rank(header, name)) is not None
+        )
+        if not ranked:
+            continue
+        best = [header for rank, _, header in ranked if rank == ranked[0][0]]
+        if len(best) > 1:
+            ambiguous[name] = tuple(best)
+            continue
+        uses[name] = ColumnUse(name, best[0], _unit(name, best[0]), "recognised")
+        if others := [header for _, _, header in ranked[1:]]:
+            notices.append(_choice(name, best[0], others))
+    order = [*QUANTITIES, "weights", "cluster"]
+    return Columns(tuple(uses[name] for name in order if name in uses), ambiguous, tuple(notices))
+
+
+def cluster_candidates(headers: Sequence[str]) -> list[str]:
+    """Return the headers that may name the run a row belongs to, the most trusted first."""
+    folded = [(header, _unprefixed(header)) for header in headers]
+    return [header for alias in CLUSTER_ALIASES for header, name in folded if name == alias]
+
+
+def ambiguity(name: str, headers: Sequence[str], source: str) -> UsageError:
+    """Build the error for a quantity that several headers could mean with equal right."""
+    listing = ", ".join(headers[:6]) + (", …" if len(headers) > 6 else "")
+    return UsageError(
+        f"{source}: several columns could be the {name}: {listing}.", f"Say which: --{name} {headers[0]}"
+    )
+
+
+def _choice(name: str, chosen: str, others: Sequence[str]) -> Notice:
+    listing = ", ".join(f'"{header}"' for header in others[:4]) + (", …" if len(others) > 4 else "")
+    return Notice(
+        "column-choice",
+        f'{name} is read from "{chosen}", not from {listing}; to change that: --{name} "{others[0]}"',
+    )
+
+
+def fold(header: str) -> str:
+    """Return a header as it is compared: lower case, and ``_`` for spaces, dashes, dots and slashes."""
+    header = re.sub(r"[\s\-./:]+", "_", header.strip()).strip("_")
+    return header if len(header) == 1 else header.casefold()
+
+
+def _unprefixed(header: str) -> str:
+    folded = fold(header)
+    for prefix in _PREFIXES[1:]:
+        folded = folded.removeprefix(prefix)
+    return folded if len(folded) > 1 else fold(re.split(r"[\s\-./:_]", header.strip())[-1])
+
+
+def _rank(header: str, name: str) -> tuple[int, int] | None:
+    """Return (place among the aliases, place among the prefixes), ``None`` for another quantity's header."""
+    folded, bare = fold(header), _unprefixed(header)
+    prefix = max(i for i, prefix in enumerate(_PREFIXES) if folded.startswith(prefix))
+    if bare in ALIASES[name]:
+        return ALIASES[name].index(bare), prefix
+    if name == "params" and bare.startswith("params_"):
+        return len(ALIASES["params"]), prefix  # params_no_embed, and the several params_* of nanochat
+    return None
+
+
+def _unit(name: str, header: str) -> str:
+    if name == "loss":
+        for pattern, unit in _LOSS_UNITS:
+            if re.search(rf"(^|_)({pattern})(_|$)", fold(header)):
+                return unit
+    return UNITS[name]

@@ -1,0 +1,129 @@
+"""Cells of a table → float64, with the reason wherever a cell holds no number.
+
+What people write is read as they mean it: thousands commas (``1,234,567``), underscores (``1_000``) and,
+for counts, the suffixes of the field: ``350M`` parameters, ``300B`` tokens. A suffix is read rather than
+refused because in a column of parameters, tokens or FLOP it has one meaning; it is said in a notice,
+because such numbers are rounded. In a file whose cells are separated by ``;`` a single comma may be a
+decimal mark (``3,145``), and nothing is guessed: the cell is reported.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depthlaw.data.raw import Cells
+
+_MISSING = {"", "na", "n/a", "<na>", "null", "none", "nil", "-", "--", "."}
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?")
+_SUFFIXED = re.compile(r"([+]?[\d.]+)\s*([kKmMbBtT])")
+_FACTOR = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column as numbers.
+
+    Attributes
+    ----------
+    values
+        (rows,), NaN where the cell holds no number; infinities are kept.
+    faults
+        Row → why there is no number: ``"missing"``, ``"NaN"``, ``'not a number ("abc")'``.
+    suffixed
+        Rows whose number was written with a suffix (K, M, B, T).
+    """
+
+    values: NDArray[np.float64]
+    faults: dict[int, str]
+    suffixed: tuple[int, ...] = ()
+
+    def select(self, keep: NDArray[np.bool_]) -> Numbers:
+        """Return the rows where ``keep`` (rows,) is true."""
+        new_row = (np.cumsum(keep) - 1).tolist()
+        faults = {new_row[row]: why for row, why in self.faults.items() if keep[row]}
+        return Numbers(self.values[keep], faults, tuple(new_row[row] for row in self.suffixed if keep[row]))
+
+
+def to_numbers(cells: Cells, *, suffixes: bool = False, semicolons: bool = False) -> Numbers:
+    """Read a column as numbers.
+
+    Parameters
+    ----------
+    cells
+        (rows,), of any dtype.
+    suffixes
+        Whether ``7B`` means 7e9 here (counts) or is not a number (widths, depths, losses).
+    semicolons
+        Whether the cells were separated by ``;``, so that ``3,145`` is unclear.
+    """
+    if cells.dtype.kind in "iuf":
+        values = cells.astype(np.float64)
+        return Numbers(values, {int(row): "NaN" for row in np.flatnonzero(np.isnan(values))})
+    values = np.full(len(cells), np.nan)
+    faults: dict[int, str] = {}
+    suffixed: list[int] = []
+    for row, cell in enumerate(cells):
+        number, why = _number(cell, semicolons)
+        if why is not None and suffixes and isinstance(cell, str) and (found := _SUFFIXED.fullmatch(cell)):
+            number, why = _number(found[1], semicolons)
+            number *= _FACTOR[found[2].lower()]
+            suffixed.append(row)
+        values[row] = number
+        if why is not None:
+            faults[row] = why
+    return Numbers(values, faults, tuple(suffixed))
+
+
+def _number(cell: Any, semicolons: bool) -> tuple[float, str | None]:
+    """Return (number, None), or (NaN, why there is none)."""
+    if is_missing(cell):
+        return np.nan, "missing"
+    if isinstance(cell, str):
+        if "," in cell:
+            if semicolons and cell.count(",") == 1:
+                return np.nan, f"unclear: decimal comma or thousands? ({shown(cell)})"
+            if not _THOUSANDS.fullmatch(cell):
+                return np.nan, f"not a number ({shown(cell)})"
+            cell = cell.replace(",", "")
+    elif isinstance(cell, bool | np.bool_ | bytes | complex):  # float(True) is 1.0: not what a loss is
+        return np.nan, f"not a number ({shown(cell)})"
+    try:
+        number = float(cell)
+    except OverflowError:
+        return np.inf, None
+    except (TypeError, ValueError):
+        return np.nan, f"not a number ({shown(cell)})"
+    return number, "NaN" if number != number else None
+
+
+def is_missing(cell: Any) -> bool:
+    """Say whether a cell holds nothing: absent, empty, or one of the usual words for it."""
+    if isinstance(cell, str):
+        return cell.strip().casefold() in _MISSING
+    # pandas.NA and NaT, without importing pandas to ask
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
+
+
+def labels(cells: Cells) -> NDArray[np.str_]:
+    """Read a column as text, (rows,), empty where missing; 3.0 and 3 are the same label ``"3"``."""
+    return np.array([_label(cell) for cell in cells], dtype=np.str_)
+
+
+def _label(cell: Any) -> str:
+    if is_missing(cell) or (isinstance(cell, float | np.floating) and cell != cell):
+        return ""
+    if isinstance(cell, float | np.floating) and float(cell).is_integer():
+        return str(int(cell))
+    return str(cell).strip()
+
+
+def shown(cell: Any) -> str:
+    """Return a cell as it appears in a message: quoted when text, at most 24 characters, one line."""
+    text = " ".join(str(cell).split())
+    text = text if len(text) <= 24 else f"{text[:23]}…"
+    return f'"{text}"' if isinstance(cell, str) else text

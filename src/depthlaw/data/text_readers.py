@@ -1,0 +1,189 @@
+"""Delimited text and JSON lines → ``RawTable``, with the line in the file of every row."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+from typing import Any
+
+import numpy as np
+
+from depthlaw.data.raw import Cells, RawTable, check_headers, from_records, object_cells
+from depthlaw.errors import InputError
+
+_SEPARATORS = (",", ";", "\t", "|")
+_MAX_CELL = 131_072  # characters; longer means a quote that was never closed
+
+
+def decode(data: bytes, source: str) -> str:
+    """Decode the bytes of a text file: UTF-8 with or without a byte order mark, or UTF-16 with one.
+
+    Raises
+    ------
+    InputError
+        The bytes are not text, or in another encoding.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    else:
+        encoding = "utf-8-sig"
+        if b"\0" in data[:4096]:
+            raise InputError(f"{source}: is a binary file, not a table of text.", _FORMATS)
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{source}: line {line} is not {encoding.removesuffix('-sig').upper()} text "
+            f"(byte 0x{data[error.start]:02x}).",
+            "Save the file as UTF-8.",
+        ) from None
+
+
+_FORMATS = "Readable are CSV, TSV, JSON lines and Parquet, each also with gzip."
+
+
+def read_delimited(text: str, source: str, separator: str | None = None) -> RawTable:
+    """Read CSV, TSV and relatives.
+
+    Quoted cells may hold separators and newlines; blank lines are skipped but counted, so that ``lines``
+    are those an editor shows (the first line of a row that spans several). A row with too few or too many
+    cells is kept as a fault of that row.
+
+    Parameters
+    ----------
+    text
+        The whole file.
+    separator
+        One character; ``None`` takes the one that is most frequent in the header: ``, ; tab |``.
+
+    Raises
+    ------
+    InputError
+        Nothing in it, no row below the header, no header, a header twice, a quote that is never closed.
+    """
+    if not text.strip():
+        raise InputError(f"{source}: is empty.")
+    separator = separator or _separator(text)
+    # strict: a quote that is never closed is an error, and not the rest of the file in one cell
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    header: list[str] = []
+    rows: list[list[str | None]] = []
+    lines: list[int] = []
+    faults: dict[int, str] = {}
+    before = 0  # lines consumed before the row at hand
+    try:
+        for row in reader:
+            line, before = before + 1, reader.line_num
+            if not any(cell.strip() for cell in row):
+                # a line of bare separators is blank too; skipped, but its line has been counted
+                continue
+            if not header:
+                header = _header(row, source)
+                continue
+            cells: list[str | None] = [cell.strip() for cell in row]
+            while len(cells) > len(header) and not cells[-1]:
+                cells.pop()  # a separator at the end of the line
+            if len(cells) != len(header):
+                faults[len(rows)] = f"{len(cells)} cells, the header has {len(header)}"
+                cells = [None] * len(header)
+            rows.append(cells)
+            lines.append(line)
+    except csv.Error as error:
+        raise InputError(
+            f"{source}: the row that starts in line {before + 1} cannot be read ({error}).",
+            'Look for a quote (") that is never closed.',
+        ) from None
+    if not rows:
+        raise InputError(f"{source}: has a header and no rows.")
+    columns = {
+        name: object_cells(column, len(rows))
+        for name, column in zip(header, zip(*rows, strict=True), strict=True)
+    }
+    return RawTable(
+        source, columns, np.array(lines, dtype=np.int64), faults=faults, semicolons=separator == ";"
+    )
+
+
+def _header(row: list[str], source: str) -> list[str]:
+    header = [cell.strip() for cell in row]
+    while header and not header[-1]:
+        header.pop()
+    # an unnamed column is what pandas writes for its index
+    header = [name or f"column {position}" for position, name in enumerate(header, start=1)]
+    check_headers(header, source)
+    if all(_is_number(name) for name in header):
+        raise InputError(
+            f"{source}: the first line holds numbers ({', '.join(header[:3])}, …), not the names of columns.",
+            "Add a header line, for example: width,depth,tokens,loss",
+        )
+    return header
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _separator(text: str) -> str:
+    first = next(line for line in text.splitlines() if line.strip())
+    unquoted = "".join(first.split('"')[::2])
+    return max(_SEPARATORS, key=unquoted.count)  # the first of them wins a tie: a single column is CSV
+
+
+def read_json_lines(text: str, source: str) -> RawTable:
+    """Read one JSON object a line; nested objects become ``outer.inner``. Blank lines are skipped.
+
+    A line that is not a JSON object is kept as a fault of that row, as the last line of a run that was
+    killed while writing.
+
+    Raises
+    ------
+    InputError
+        No line holds a JSON object.
+    """
+    records: list[dict[str, Any]] = []
+    lines: list[int] = []
+    faults: dict[int, str] = {}
+    # not str.splitlines(): that also splits at characters which are legal inside JSON strings
+    for line, content in enumerate(io.StringIO(text, newline=None), start=1):
+        if not content.strip():
+            continue
+        try:
+            record = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            record = None
+            faults[len(records)] = f"not JSON ({getattr(error, 'msg', 'nested too deeply')})"
+        else:
+            if not isinstance(record, dict):
+                faults[len(records)] = "not a JSON object"
+        records.append(record if isinstance(record, dict) else {})
+        lines.append(line)
+    if not records:
+        raise InputError(f"{source}: is empty.")
+    if len(faults) == len(records):
+        raise InputError(f"{source}: line {lines[0]} is {faults[0]}.", "One JSON object a line is expected.")
+    cells: dict[str, Cells] = from_records(records)
+    return RawTable(source, cells, np.array(lines, dtype=np.int64), faults=faults)
+
+
+def read_json_array(text: str, source: str) -> RawTable:
+    """Read a JSON array of objects, one a row; rows are counted from 0.
+
+    Raises
+    ------
+    InputError
+        Not JSON, or something else than an array of objects.
+    """
+    try:
+        records = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source}: is not JSON ({error}).") from None
+    if not isinstance(records, list) or not records or not all(isinstance(r, dict) for r in records):
+        raise InputError(f"{source}: is not a JSON array of objects, one for each run.")
+    return RawTable(source, from_records(records), np.arange(len(records)), line_kind="row")

@@ -1,0 +1,83 @@
+"""What a fit is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from depthlaw.errors import UsageError
+from depthlaw.laws.form import Form
+
+
+@dataclass(frozen=True)
+class FitConfig:
+    """How to fit a law.
+
+    Attributes
+    ----------
+    form
+        Scales joined by +, for example "width + depth + tokens"; "auto" takes width, depth and tokens as far
+        as the table has them, else params and tokens, else flops.
+    floor
+        Whether the law has an irreducible loss.
+    depth_offset
+        Count depth as depth - offset.
+    fix
+        Parameters held at a value, for example alpha_depth=1.
+    tie
+        Exponents held equal, for example alpha_width=alpha_depth.
+    level
+        Confidence level of the intervals.
+    starts
+        Starting points of the optimiser, at least 64.
+    seed
+        Seed of the random starting points.
+    """
+
+    form: str = "auto"
+    floor: bool = True
+    depth_offset: float = 0.0
+    fix: dict[str, float] = field(default_factory=dict)
+    tie: tuple[str, ...] = ()
+    level: float = 0.95
+    starts: int = 128
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.level < 1.0:
+            raise UsageError(f"level {self.level:g} is not a confidence level.", "Use a share such as 0.95.")
+        if self.starts < 64:
+            raise UsageError(f"{self.starts} starts are too few to trust their agreement.", "Use 64 or more.")
+
+    def resolve(self, columns: Collection[str]) -> Form:
+        """The form that is meant for a table with these columns.
+
+        Raises
+        ------
+        UsageError
+            If "auto" finds no scale, or a tie is not of the form a=b.
+        """
+        text = self.form
+        if text == "auto":
+            shape = [s for s in ("width", "depth") if s in columns]
+            scales = (shape or [s for s in ("params",) if s in columns]) + (
+                ["tokens"] if "tokens" in columns else []
+            )
+            if not scales and "flops" in columns:
+                scales = ["flops"]
+            if not scales:
+                raise UsageError(
+                    "the table has no column for width, depth, tokens, params or flops.",
+                    "Name the columns, for example --width d_model --depth n_layers --tokens seen.",
+                )
+            text = " + ".join(scales)
+        pairs = []
+        for tie in self.tie:
+            left, equals, right = (part.strip() for part in tie.partition("="))
+            if not (left and equals and right):
+                raise UsageError(f'cannot read the tie "{tie}".', "Write alpha_width=alpha_depth.")
+            pairs.append((left, right))
+        form = Form.parse(text, floor=self.floor, fixed=dict(self.fix), tied=tuple(pairs))
+        if self.depth_offset and "depth" not in form.scales:
+            raise UsageError("--depth-offset is set, but the form has no depth term.")
+        return form.with_offsets({"depth": self.depth_offset}) if self.depth_offset else form

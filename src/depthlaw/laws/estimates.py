@@ -1,0 +1,150 @@
+"""From an optimum and its intervals to a status for every parameter, and to what the reader must be told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from depthlaw.errors import Notice
+from depthlaw.laws.form import BoundForm, Form, scale_of, to_value
+from depthlaw.laws.identify import Gap, listing, suggest
+from depthlaw.laws.intervals import Interval, in_combination
+from depthlaw.laws.optimum import Curvature, Optimum
+from depthlaw.laws.result import Estimate, Quality, Status
+from depthlaw.numerics.terms import Array
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that is known when statuses are given."""
+
+    bound: BoundForm
+    optimum: Optimum
+    near: Curvature
+    intervals: Mapping[str, Interval]
+    rivals: Mapping[str, tuple[float, float]]
+    gaps: Sequence[Gap]
+    scales: Mapping[str, Array]
+
+
+def estimate(name: str, known: Evidence) -> Estimate:
+    """Value, error, interval and status of one parameter of the fitted form."""
+    form = known.bound.form
+    if name in form.fixed or (name == "floor" and not form.floor):
+        return Estimate(name, form.fixed.get(name, 0.0), None, None, Status.FIXED, "held fixed")
+    partner = dict(form.tied).get(name)
+    if partner is not None:
+        leader = estimate(partner, known)
+        if leader.status is Status.NOT_IDENTIFIED:
+            return replace(leader, name=name)
+        return replace(leader, name=name, status=Status.TIED, reason=f"tied to {partner}")
+    unknown = _why_unknown(name, known)
+    if unknown is not None:
+        return Estimate(name, None, None, None, Status.NOT_IDENTIFIED, unknown)
+
+    row, shift = known.bound.functional(name)
+    value = to_value(name, float(row @ known.optimum.params) + shift)
+    variance = max(float(row @ known.near.spectrum.covariance @ row), 0.0)
+    stderr = float(np.sqrt(variance)) * (value if name.startswith("c_") else 1.0)
+    if known.near.exact:
+        reason = "residuals at rounding level: the interval is rounding, not statistics"
+        return Estimate(name, value, stderr, (value - 2 * stderr, value + 2 * stderr), Status.OK, reason)
+    interval = (known.intervals[name].low, known.intervals[name].high)
+    if _at_bound(name, known):
+        where = "zero" if value == 0.0 else "the largest value allowed"
+        return Estimate(name, value, None, interval, Status.BOUNDARY, f"at {where}: no symmetric error")
+    return Estimate(name, value, stderr, interval, Status.OK)
+
+
+def _why_unknown(name: str, known: Evidence) -> str | None:
+    """The reason why a parameter is not identified, with the runs that would identify it; None if it is."""
+    scale = scale_of(name)
+    for gap in known.gaps:
+        if scale in gap.scales:
+            return f"{gap.reason}; {gap.remedy}"
+    remedy = suggest(scale, known.scales)
+    if in_combination(name, known.near):
+        partners = ", ".join(n for n in known.near.spectrum.unseen if n != name)
+        return f"the table determines it only in combination with {partners}; {remedy}"
+    if known.near.exact:
+        return None
+    if name not in known.intervals:
+        return f"alpha_{scale} has no upper end, so its coefficient has none"
+    low, high = known.intervals[name].low, known.intervals[name].high
+    if not np.isfinite(high):
+        values = (
+            f"{scale} takes {len(np.unique(known.scales[scale]))} values ({listing(known.scales[scale])})"
+        )
+        flat = f"any exponent above {low:.2f} fits as well" if low > 0 else "any exponent fits as well"
+        return f"{values} and {flat}; {remedy}"
+    slack = 1e-6 * abs(high - low)
+    for rival in known.rivals[name]:
+        if not low - slack <= rival <= high + slack:
+            return f"another optimum, at {rival:.3g}, fits as well; {remedy}"
+    return None
+
+
+def _at_bound(name: str, known: Evidence) -> bool:
+    index = known.bound.form.param_names.index(name)
+    coordinate = np.flatnonzero(known.bound.problem.map.pick == index)
+    return len(coordinate) > 0 and bool(known.near.pinned[coordinate[0]])
+
+
+def dropped(scale: str, gap: Gap) -> list[Estimate]:
+    """The two parameters of a term that was left out because its scale never changes."""
+    reason = f"{gap.reason}; {gap.remedy}"
+    return [Estimate(f"{kind}_{scale}", None, None, None, Status.DROPPED, reason) for kind in ("c", "alpha")]
+
+
+def in_order(form: Form, estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
+    """Estimates in the order of the form that was asked for."""
+    by_name = {e.name: e for e in estimates}
+    return tuple(by_name[name] for name in form.param_names)
+
+
+def quality(known: Evidence) -> Quality:
+    """How well the law describes the table."""
+    problem = known.bound.problem
+    weights = problem.weights / problem.weights.sum()
+    residual = problem.residuals(known.optimum.params[None])[0][0]
+    n_runs, n_free = problem.n_runs, known.near.n_free
+    mse = float(weights @ residual**2)
+    deviance = n_runs * float(np.log(max(mse, np.finfo(float).tiny)))
+    spare = n_runs - n_free - 1
+    correction = 2 * n_free * (n_free + 1) / spare if spare > 0 else np.inf
+    return Quality(
+        mse=mse,
+        mean_abs_rel_error=float(weights @ np.abs(np.expm1(residual))),
+        aic=deviance + 2 * n_free,
+        aicc=deviance + 2 * n_free + correction,
+        bic=deviance + n_free * float(np.log(n_runs)),
+    )
+
+
+def notices(known: Evidence, estimates: Sequence[Estimate]) -> tuple[Notice, ...]:
+    """One line for every gap, every boundary and every doubt about the optimum."""
+    found: list[Notice] = []
+    told: set[str] = set()
+    for gap in known.gaps:
+        found.append(Notice("not-identified", f"{' and '.join(gap.scales)}: {gap.reason}; {gap.remedy}."))
+        told |= set(gap.scales)
+    # Exponents before coefficients: they carry the reason.
+    for one in sorted(estimates, key=lambda e: e.name.startswith("c_")):
+        scale = scale_of(one.name)
+        if one.status is Status.NOT_IDENTIFIED and scale not in told:
+            found.append(Notice("not-identified", f"{one.name}: {one.reason}."))
+            told.add(scale)
+        elif one.status is Status.BOUNDARY:
+            found.append(Notice("boundary", f"{one.name} is {one.reason}."))
+        elif one.status is Status.DROPPED and one.name.startswith("alpha_"):
+            found.append(Notice("dropped", f"the {scale} term is left out: the floor contains its constant."))
+    optimum = known.optimum
+    if optimum.agreement < 2 or not optimum.converged:
+        message = (
+            f"not converged: {optimum.agreement} of {len(optimum.end_costs)} starts reached the best "
+            f"objective, scaled gradient {optimum.gradient:.0e}; use more --starts."
+        )
+        found.append(Notice("not-converged", message))
+    return tuple(found)

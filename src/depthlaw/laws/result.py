@@ -1,0 +1,273 @@
+"""What a fit found: estimates with their status, the certificate, predictions."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from depthlaw.errors import Notice, UsageError
+from depthlaw.laws.form import Form, shifted_log
+from depthlaw.numerics.terms import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Status(StrEnum):
+    """What is known about a parameter."""
+
+    OK = "ok"
+    NOT_IDENTIFIED = "not-identified"
+    BOUNDARY = "boundary"
+    FIXED = "fixed"
+    TIED = "tied"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One parameter of a law, in natural units.
+
+    Attributes
+    ----------
+    value
+        Best-fitting value; ``None`` when the data do not determine it.
+    stderr
+        Standard error from s²(JᵀJ)⁻¹ of the log residuals; ``None`` where a symmetric error has no meaning.
+    interval
+        Profile likelihood interval at the fit's level; ``None`` when not identified or fixed.
+    status
+        Whether and how it is known.
+    reason
+        One sentence when the status is not ``ok``, empty otherwise.
+    """
+
+    name: str
+    value: float | None
+    stderr: float | None
+    interval: tuple[float, float] | None
+    status: Status
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How well the law describes the table; log residuals are ln(predicted) − ln(observed).
+
+    Attributes
+    ----------
+    mse
+        Mean squared log residual, weighted.
+    mean_abs_rel_error
+        Mean of \\|predicted − observed\\| / observed.
+    aic, aicc, bic
+        n·ln(mse) plus the penalty for the free parameters.
+    """
+
+    mse: float
+    mean_abs_rel_error: float
+    aic: float
+    aicc: float
+    bic: float
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Why the optimum can be believed.
+
+    Attributes
+    ----------
+    objective
+        The minimum: mean squared log residual.
+    scaled_gradient
+        Largest cosine between the residuals and a column of the Jacobian; 0 at an exact stationary point.
+    starts, starts_at_best
+        Starting points, and how many ended at the best objective to 1e-6 relative.
+    condition
+        Condition number of the Jacobian with unit columns, in centred coordinates.
+    restarts
+        Times a profile found a better optimum and the fit was restarted from it.
+    converged
+        Gradient at rounding level and at least two starts agreeing.
+    """
+
+    objective: float
+    scaled_gradient: float
+    starts: int
+    starts_at_best: int
+    condition: float
+    restarts: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class ProfileCurve:
+    """Profile of one parameter in natural units: ζ = ±√(ΔRSS/s²); the interval is \\|ζ\\| ≤ threshold."""
+
+    name: str
+    value: Array
+    zeta: Array
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted law.
+
+    Attributes
+    ----------
+    form
+        The terms that were fitted.
+    params
+        One `Estimate` per parameter that was asked for, in the order of the form.
+    point
+        The best-fitting point in natural units, [c₁, α₁, …, floor] of ``form``: complete even where single
+        parameters are not identified, because predictions between the data still are.
+    covariance
+        (params, params) of ``point``; zero rows for parameters that were fixed or lie at a boundary.
+    quality, certificate, profiles
+        See there.
+    notices
+        What the reader must know, from the table and from the fit.
+    level
+        Confidence level of the intervals.
+    data
+        The rows that were fitted: scales, loss and weights, (runs,) each.
+    source
+        What the table was read from.
+    history
+        What was done to the table before the fit.
+    """
+
+    form: Form
+    params: tuple[Estimate, ...]
+    point: Array
+    covariance: Array
+    quality: Quality
+    certificate: Certificate
+    profiles: tuple[ProfileCurve, ...]
+    notices: tuple[Notice, ...]
+    level: float
+    data: Mapping[str, Array]
+    source: str
+    history: tuple[str, ...]
+
+    @property
+    def n_runs(self) -> int:
+        """Number of rows fitted."""
+        return len(self.data["loss"])
+
+    @property
+    def identified(self) -> bool:
+        """Whether every parameter that was asked for is determined by the data."""
+        return all(p.status not in (Status.NOT_IDENTIFIED, Status.DROPPED) for p in self.params)
+
+    def __getitem__(self, name: str) -> Estimate:
+        for estimate in self.params:
+            if estimate.name == name:
+                return estimate
+        raise KeyError(name)
+
+    def terms(
+        self, scales: Mapping[str, Array] | None = None, *, point: Array | None = None
+    ) -> dict[str, Array]:
+        """The loss split into its terms.
+
+        Parameters
+        ----------
+        scales
+            Arrays of equal shape for every scale of the form; ``None`` for the fitted rows.
+        point
+            (params,) another point of the form; ``None`` for the best-fitting one.
+
+        Returns
+        -------
+        dict
+            One array per scale, and ``floor``; they add up to the predicted loss.
+
+        Raises
+        ------
+        UsageError
+            If a scale is missing or not above its offset.
+        """
+        scales = self.data if scales is None else scales
+        point = self.point if point is None else point
+        missing = [s for s in self.form.scales if s not in scales]
+        if missing:
+            raise UsageError(f"the law {self.form} needs a value for {', '.join(missing)}.")
+        split = {}
+        for k, scale in enumerate(self.form.scales):
+            log_x = shifted_log(scale, np.asarray(scales[scale], float), self.form.offsets.get(scale, 0.0))
+            split[scale] = np.exp(point[2 * k] - point[2 * k + 1] * log_x)
+        shape = next(iter(split.values())).shape
+        split["floor"] = np.full(shape, point[-1])
+        return split
+
+    def predict(self, scales: Mapping[str, Array] | None = None) -> Array:
+        """Loss at the best-fitting point; arguments as `terms`."""
+        total: Array = np.sum(list(self.terms(scales).values()), axis=0)
+        return total
+
+    def at(self, point: Array) -> Array:
+        """(runs,) loss of the fitted rows at another point [ln c₁, α₁, …, floor]."""
+        total: Array = np.sum(list(self.terms(point=point).values()), axis=0)
+        return total
+
+    def residuals(self) -> Array:
+        """(runs,) ln(predicted) − ln(observed)."""
+        residuals: Array = np.log(self.predict()) - np.log(self.data["loss"])
+        return residuals
+
+    def save(self, path: str | Path) -> None:
+        """Write the fit to a JSON file, exact to the last bit; see `depthlaw.laws.saved.save_fit`."""
+        from depthlaw.laws.saved import save_fit
+
+        save_fit(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Fit:
+        """Read a fit that `save` wrote; see `depthlaw.laws.saved.load_fit`."""
+        from depthlaw.laws.saved import load_fit
+
+        return load_fit(path)
+
+    def to_table(self) -> pa.Table:
+        """Estimates as a tidy table: name, value, stderr, low, high, status, reason."""
+        import pyarrow as pa
+
+        rows = [
+            {
+                "name": p.name,
+                "value": p.value,
+                "stderr": p.stderr,
+                "low": p.interval[0] if p.interval else None,
+                "high": p.interval[1] if p.interval else None,
+                "status": str(p.status),
+                "reason": p.reason,
+            }
+            for p in self.params
+        ]
+        number, text = pa.float64(), pa.string()
+        schema = {"name": text, "value": number, "stderr": number, "low": number, "high": number}
+        return pa.Table.from_pylist(rows, schema=pa.schema({**schema, "status": text, "reason": text}))
+
+    def _repr_html_(self) -> str:
+        def cell(value: float | None) -> str:
+            return "–" if value is None else f"{value:.4g}"
+
+        body = "".join(
+            f"<tr><th>{p.name}</th><td>{cell(p.value)}</td><td>{cell(p.stderr)}</td>"
+            f"<td>{'–' if p.interval is None else f'[{p.interval[0]:.4g}, {p.interval[1]:.4g}]'}</td>"
+            f"<td title='{html.escape(p.reason, quote=True)}'>{p.status}</td></tr>"
+            for p in self.params
+        )
+        head = "".join(
+            f"<th>{h}</th>" for h in ("", "value", "stderr", f"{self.level:.0%} interval", "status")
+        )
+        return f"<table><caption>{html.escape(str(self.form))}</caption><tr>{head}</tr>{body}</table>"

@@ -1,0 +1,111 @@
+"""Fits as files: one JSON document that holds everything, numbers exact to the last bit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from depthlaw.data.files import write_file
+from depthlaw.data.jsonio import plain
+from depthlaw.errors import InputError, Notice
+from depthlaw.laws.form import Form
+from depthlaw.numerics.terms import Array
+
+if TYPE_CHECKING:
+    from depthlaw.laws.result import Fit
+
+SCHEMA = "depthlaw.fit/1"
+
+
+def fit_document(fit: Fit) -> str:
+    """The JSON text of a fit; infinities and NaN are strings, so that they come back."""
+    document = {"schema": SCHEMA, **plain(fit, nonfinite=str)}
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def save_fit(fit: Fit, path: str | Path) -> None:
+    """Write a fit to ``path``, whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    write_file(path, fit_document(fit).encode())
+
+
+def load_fit(path: str | Path) -> Fit:
+    """Read a fit that `save_fit` wrote, or the ``fit.json`` of a run folder.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is not a fit.
+    """
+    path = Path(path)
+    path = path / "fit.json" if path.is_dir() else path
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}.") from error
+    except ValueError as error:
+        raise InputError(f"{path} is not a saved fit: {error}.") from error
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise InputError(
+            f"{path} is not a saved fit (its schema is not {SCHEMA}).",
+            "Give the fit.json that depthlaw fit --out DIR writes.",
+        )
+    try:
+        return _structure(document)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise InputError(f"{path} is a damaged fit: {type(error).__name__} {error}.") from error
+
+
+def _floats(values: Any) -> Array:
+    return np.array(values, np.float64)
+
+
+def _numbers(mapping: dict[str, Any]) -> dict[str, Any]:
+    """Undo the strings that stand for what JSON has no number for."""
+    return {k: float(v) if v in ("inf", "-inf", "nan") else v for k, v in mapping.items()}
+
+
+def _structure(document: dict[str, Any]) -> Fit:
+    from depthlaw.laws.result import Certificate, Estimate, Fit, ProfileCurve, Quality, Status
+
+    form = document["form"]
+    return Fit(
+        form=Form(
+            scales=tuple(form["scales"]),
+            floor=form["floor"],
+            offsets=form["offsets"],
+            fixed=form["fixed"],
+            tied=tuple((left, right) for left, right in form["tied"]),
+        ),
+        params=tuple(
+            Estimate(
+                **{
+                    **_numbers(p),
+                    "status": Status(p["status"]),
+                    "interval": None if p["interval"] is None else (p["interval"][0], p["interval"][1]),
+                }
+            )
+            for p in document["params"]
+        ),
+        point=_floats(document["point"]),
+        covariance=_floats(document["covariance"]),
+        quality=Quality(**_numbers(document["quality"])),
+        certificate=Certificate(**_numbers(document["certificate"])),
+        profiles=tuple(
+            ProfileCurve(c["name"], _floats(c["value"]), _floats(c["zeta"]), c["threshold"])
+            for c in document["profiles"]
+        ),
+        notices=tuple(Notice(n["code"], n["message"], tuple(n["rows"])) for n in document["notices"]),
+        level=document["level"],
+        data={name: _floats(values) for name, values in document["data"].items()},
+        source=document["source"],
+        history=tuple(document["history"]),
+    )

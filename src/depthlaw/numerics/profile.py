@@ -1,0 +1,215 @@
+"""Profile likelihood intervals: how far can a quantity go before the best fit of all the rest gets worse by
+more than chance allows.
+
+For a quantity v = functional·p the profile is ζ(v) = ±√((S(v) − S_min)/s²), with S(v) the minimum of the
+objective under the constraint; the interval is |ζ| ≤ t (Bates and Watts 1988, *Nonlinear Regression Analysis
+and Its Applications*, §6.1). All ends of all quantities are searched side by side as one batch of
+constrained fits per round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from depthlaw.numerics.affine import AffineMap, MapBatch
+from depthlaw.numerics.problem import LogProblem
+from depthlaw.numerics.terms import Array
+
+ZETA_TOLERANCE = 1e-5
+"""Ends are found to this share of a standard error."""
+IMPROVEMENT = 1e-8
+"""A constrained fit better than the optimum by this relative amount is a better optimum, not rounding."""
+MAX_ROUNDS = 60
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A linear functional of the parameters to profile.
+
+    Attributes
+    ----------
+    functional
+        (params,) the quantity is ``functional · p``.
+    pivot
+        Parameter eliminated by the constraint; must be a free coordinate.
+    scale
+        Rough standard error, the first step of the search.
+    lower, upper
+        Where the search stops: a physical bound, or so far out that the end counts as open.
+    """
+
+    functional: Array
+    pivot: int
+    scale: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The profile of one quantity: value and ζ at every point that was fitted, sorted by value."""
+
+    value: Array
+    zeta: Array
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """Profile intervals of several quantities.
+
+    Attributes
+    ----------
+    lower, upper
+        (quantities,) ends; infinite where the profile never reaches the threshold before the search limit.
+    traces
+        One per quantity.
+    better
+        (params,) a point with a lower objective that the search came across; the other fields are then
+        incomplete and the fit must be restarted from it. ``None`` when there is none.
+    """
+
+    lower: Array
+    upper: Array
+    traces: tuple[Trace, ...]
+    better: Array | None = None
+
+
+@dataclass
+class _Ray:
+    """The search from the optimum in one direction along one quantity; offsets are distances from it."""
+
+    quantity: Quantity
+    centre: float
+    sign: float
+    threshold: float
+    start: Array
+    offsets: list[float] = field(default_factory=lambda: [0.0])
+    zetas: list[float] = field(default_factory=lambda: [0.0])
+    points: list[Array] = field(default_factory=list)
+    end: float | None = None  # distance of the end; infinite when open; None while searching
+
+    def __post_init__(self) -> None:
+        self.points.append(self.start)
+        if self.limit <= 0.0:
+            self.end = np.inf
+
+    @property
+    def limit(self) -> float:
+        q = self.quantity
+        return self.centre - q.lower if self.sign < 0 else q.upper - self.centre
+
+    def value(self, offset: float) -> float:
+        return self.centre + self.sign * offset
+
+    def bracket(self) -> tuple[float, list[float]]:
+        """The farthest distance still inside the threshold, and all distances found beyond it."""
+        inside = max(t for t, z in zip(self.offsets, self.zetas, strict=True) if z < self.threshold)
+        return inside, [t for t, z in zip(self.offsets, self.zetas, strict=True) if z >= self.threshold]
+
+    def next_offset(self) -> float:
+        """Where to look next: outwards until the threshold is bracketed, then a guarded secant."""
+        inside, beyond = self.bracket()
+        zeta = self.zetas[self.offsets.index(inside)]
+        if not beyond:
+            if inside == 0.0:
+                step = self.threshold * self.quantity.scale
+            else:
+                step = inside * min(max(self.threshold / max(zeta, 1e-9), 1.3), 4.0)
+            return min(step, self.limit)
+        outside = min(beyond)
+        zeta_out = self.zetas[self.offsets.index(outside)]
+        share = (self.threshold - zeta) / (zeta_out - zeta)
+        if len(self.offsets) % 4 == 0:  # a profile with a kink defeats the secant; halving does not
+            share = 0.5
+        return inside + float(np.clip(share, 0.02, 0.98)) * (outside - inside)
+
+    def nearest(self, offset: float) -> Array:
+        """The fitted point closest to ``offset``, the warm start."""
+        at = int(np.argmin(np.abs(np.array(self.offsets) - offset)))
+        return self.points[at]
+
+    def record(self, offset: float, zeta: float, point: Array) -> None:
+        self.offsets.append(offset)
+        self.zetas.append(zeta)
+        self.points.append(point)
+        inside, beyond = self.bracket()
+        if abs(zeta - self.threshold) <= ZETA_TOLERANCE * self.threshold:
+            self.end = offset
+        elif beyond and min(beyond) - inside <= 1e-9 * min(beyond):
+            self.end = min(beyond)  # the profile jumps across the threshold here
+        elif not beyond and offset >= self.limit:
+            self.end = np.inf
+
+
+def profile(
+    problem: LogProblem,
+    optimum: Array,
+    cost: float,
+    quantities: Sequence[Quantity],
+    *,
+    threshold: float,
+    unit: float,
+) -> Profiles:
+    """Profile intervals of ``quantities`` around an optimum.
+
+    Parameters
+    ----------
+    optimum
+        (params,) the fitted parameters.
+    cost
+        Objective there, Σ w·loss.
+    threshold
+        Bound on |ζ|: the t quantile for the level wanted.
+    unit
+        Increase of the objective that is one ζ²: the residual variance s².
+    """
+    rays = [
+        _Ray(q, float(q.functional @ optimum), sign, threshold, optimum)
+        for q in quantities
+        for sign in (-1.0, 1.0)
+    ]
+    for _ in range(MAX_ROUNDS):
+        open_rays = [ray for ray in rays if ray.end is None]
+        if not open_rays:
+            break
+        offsets = [ray.next_offset() for ray in open_rays]
+        points, costs = _constrained_fits(problem, optimum, open_rays, offsets)
+        best = int(np.argmin(costs))
+        if costs[best] < cost * (1.0 - IMPROVEMENT):
+            return Profiles(np.array([]), np.array([]), (), better=points[best])
+        for ray, offset, point, value in zip(open_rays, offsets, points, costs, strict=True):
+            ray.record(offset, float(np.sqrt(max(value - cost, 0.0) / unit)), point)
+    lower, upper, traces = [], [], []
+    for down, up in zip(rays[::2], rays[1::2], strict=True):
+        lower.append(down.value(np.inf if down.end is None else down.end))
+        upper.append(up.value(np.inf if up.end is None else up.end))
+        value = np.array([down.value(t) for t in down.offsets] + [up.value(t) for t in up.offsets[1:]])
+        zeta = np.array([-z for z in down.zetas] + up.zetas[1:])
+        order = np.argsort(value)
+        traces.append(Trace(value[order], zeta[order]))
+    return Profiles(np.array(lower), np.array(upper), tuple(traces))
+
+
+def _constrained_fits(
+    problem: LogProblem, optimum: Array, rays: list[_Ray], offsets: list[float]
+) -> tuple[Array, Array]:
+    """Best parameters (rays, params) and objective (rays,) with each ray's quantity held at its offset.
+
+    Each is started twice, from the nearest point of its ray and from the optimum: a profile that follows
+    one valley only would miss that another has become the lower one.
+    """
+    maps: list[AffineMap] = [
+        problem.map.eliminate(ray.quantity.functional, ray.value(offset), ray.quantity.pivot)
+        for ray, offset in zip(rays, offsets, strict=True)
+    ]
+    near = np.stack([ray.nearest(offset) for ray, offset in zip(rays, offsets, strict=True)])
+    starts = np.concatenate([near, np.broadcast_to(optimum, near.shape)])
+    solved = problem.solve(starts, maps=MapBatch.stack(maps + maps), max_iterations=100)
+    costs = np.where(np.isfinite(solved.cost), solved.cost, np.inf).reshape(2, len(rays))
+    choice = np.argmin(costs, 0)
+    rows = np.arange(len(rays))
+    points = solved.params.reshape(2, len(rays), -1)
+    return points[choice, rows], costs[choice, rows]

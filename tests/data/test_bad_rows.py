@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+
+from depthlaw.data.runs import read_runs
+from depthlaw.errors import InputError, UsageError
+
+GOOD = {
+    "width": [512, 512, 1024],
+    "depth": [8, 16, 8],
+    "tokens": [2e9, 1e10, 5e10],
+    "loss": [3.5, 3.25, 2.875],
+}
+
+
+def notice(table, code):
+    return next(n for n in table.notices if n.code == code)
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        ("", "missing"),
+        ("NA", "missing"),
+        ("null", "missing"),
+        ("nan", "NaN"),
+        ("inf", "infinite"),
+        ("-Infinity", "infinite"),
+        ("1e999", "infinite"),
+        ("0", "zero"),
+        ("-0.0", "zero"),
+        ("-2.5", r"negative \(-2.5\)"),
+        ("abc", r'not a number \("abc"\)'),
+        ("3.1.4", r'not a number \("3.1.4"\)'),
+        ('"3,14"', r'not a number \("3,14"\)'),
+        ('"1,23,456"', r'not a number \("1,23,456"\)'),
+        ("0x10", r'not a number \("0x10"\)'),
+        ("3M", r'not a number \("3M"\)'),
+        ("a very long text that would fill the screen", r'not a number \("a very long text that w…"\)'),
+    ],
+)
+def test_reasons(tmp_path, cell, reason):
+    path = tmp_path / "runs.csv"
+    path.write_text(f"width,loss\n512,3.5\n512,{cell}\n")
+    with pytest.raises(InputError, match=f"1 of 2 rows cannot be used:\nline 3 loss {reason}\\."):
+        read_runs(path)
+
+
+@pytest.mark.parametrize("cell", [None, True, "x", b"3", 3j, [3], {"a"}, np.datetime64("2024-01-01")])
+def test_objects_that_are_no_numbers(cell):
+    with pytest.raises(InputError, match=r"row 1 loss (missing|not a number)"):
+        read_runs({"loss": [3.0, cell]})
+
+
+def test_an_integer_too_large_for_float_is_infinite():
+    with pytest.raises(InputError, match="row 1 params infinite"):
+        read_runs({"loss": [3.0, 2.0], "params": [1, 10**400]})
+
+
+def test_many_bad_rows_take_three_lines():
+    loss = np.where(np.arange(1000) % 2, 3.0, np.nan)
+    with pytest.raises(InputError) as error:
+        read_runs({"loss": loss})
+    text = str(error.value)
+    assert len(text.splitlines()) == 3
+    assert "500 of 1000 rows" in text
+    assert "row 10 loss NaN, and 494 more (row 12, row 14," in text
+    assert len(text) < 500
+
+
+def test_several_faults_of_one_row_stand_together():
+    with pytest.raises(InputError, match=r"row 0 width zero and loss negative \(-1\)\."):
+        read_runs({"width": [0, 1], "loss": [-1, 2]})
+
+
+def test_dropping_bad_rows_is_counted():
+    source = {"width": [0, 1, 1, 1], "loss": [3, "x", None, 2]}
+    table = read_runs(source, drop_bad=True)
+    assert table.lines.tolist() == [3]
+    assert table.history == ("dropped 3 bad rows (width: 1 zero; loss: 1 not a number, 1 missing)",)
+    assert notice(table, "bad-rows-dropped").rows == (0, 1, 2)
+
+
+def test_a_table_of_bad_rows_only_is_an_error_even_when_they_may_be_dropped():
+    with pytest.raises(InputError, match="2 of 2 rows cannot be used"):
+        read_runs({"loss": [0, -1]}, drop_bad=True)
+
+
+def test_only_columns_that_matter_are_checked():
+    source = {**GOOD, "params": [1e8, None, -1], "flops": ["x", 1, 1]}
+    table = read_runs(source)
+    assert np.isnan(table["params"][1])
+    assert np.isnan(table["flops"][0])
+    with pytest.raises(InputError, match=r'2 of 3 rows have no usable params \("params"\):\nrow 1, row 2'):
+        table.require("loss", "params")
+    with pytest.raises(InputError, match="row 1 params missing"):
+        read_runs(source, use=["params", "loss"])
+    with pytest.raises(InputError, match="row 1 params missing"):
+        read_runs(source, params="params")  # given, so it is meant
+    without_depth = {name: column for name, column in source.items() if name != "depth"}
+    with pytest.raises(InputError, match="row 1 params missing"):
+        read_runs(without_depth)
+    with pytest.raises(UsageError, match='quantity "parms" not found'):
+        read_runs(source, use=["parms"])
+
+
+def test_require_names_the_option():
+    table = read_runs({"d_model": [1, 2], "layers": [3, 4], "loss": [3.0, 2.0]})
+    table.require("width", "loss")
+    with pytest.raises(UsageError) as error:
+        table.require("width", "depth")
+    assert "no column was recognised as the depth (have: d_model, layers, loss)" in error.value.message
+    assert "--depth COLUMN" in error.value.hint
+    assert "n_layers" in error.value.hint
+    with pytest.raises(UsageError, match='quantity "heigth" not found'):
+        table["heigth"]
+
+
+def test_weights():
+    table = read_runs({**GOOD, "w": [1, 0, 2.5]}, weights="w")
+    assert table.weights.tolist() == [1, 2.5]
+    assert table.lines.tolist() == [0, 2]
+    assert table.history == ("left out 1 row of weight 0",)
+    assert table.mapping[-1].name == "weights"
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, -1, 1], r"row 1 w negative \(-1\)"),
+        ([1, np.inf, 1], "row 1 w infinite"),
+        ([1, None, 1], "row 1 w missing"),
+        ([0, 0, 0], 'every weight in "w" is zero'),
+    ],
+)
+def test_unusable_weights(weights, message):
+    with pytest.raises(InputError, match=message):
+        read_runs({**GOOD, "w": weights}, weights="w")
