@@ -13,18 +13,26 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from depthlaw.data.runs import RunTable, read_runs
     from depthlaw.laws.fit import Fit, fit
+    from depthlaw.models.load import load_model
+    from depthlaw.probe.run import probe
 
 _HOME = {
     "Fit": "depthlaw.laws.fit",
     "RunTable": "depthlaw.data.runs",
     "fit": "depthlaw.laws.fit",
+    "load_model": "depthlaw.models.load",
     "read_runs": "depthlaw.data.runs",
 }
 
-__all__ = ["Fit", "RunTable", "__version__", "fit", "read_runs"]
+_CALLABLE = {"probe": "depthlaw.probe"}
+"""Packages that are also the verb of their name."""
+
+__all__ = ["Fit", "RunTable", "__version__", "fit", "load_model", "probe", "read_runs"]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _CALLABLE:
+        return importlib.import_module(_CALLABLE[name])
     if name not in _HOME:
         raise AttributeError(f"module 'depthlaw' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

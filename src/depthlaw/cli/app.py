@@ -17,6 +17,7 @@ from depthlaw.errors import ExitCode
 
 VERBS = {
     "fit": ("depthlaw.cli.fit:fit_command", "Fit a scaling law to a table of training runs."),
+    "probe": ("depthlaw.cli.probe:probe_command", "Measure how a language model uses its depth, on text."),
     "reproduce": ("depthlaw.cli.reproduce:reproduce_command", "Recompute published numbers and figures."),
     "show": ("depthlaw.cli.show:show_app", "Show what depthlaw sees: the environment."),
 }

@@ -94,6 +94,14 @@ class LanguageModel:
         """Of the states, as the model computes them."""
         return self.checks.dtype
 
+    @property
+    def context(self) -> int | None:
+        """Positions the model was made for; ``None`` when its config does not say."""
+        config: Any = getattr(self.model, "config", None)
+        config = config.get_text_config() if hasattr(config, "get_text_config") else config
+        known = [getattr(config, name, None) for name in ("max_position_embeddings", "max_seq_len")]
+        return next((most for most in known if isinstance(most, int) and most > 0), None)
+
     @cached_property
     def device(self) -> torch.device:
         """Where token ids go: the device that the embedding computes on."""
