@@ -59,22 +59,36 @@ def load_model(
         For an unknown dtype or device.
     """
     name = os.fspath(model)
+    if device_map is not None and device != "auto":
+        raise UsageError("device and device_map exclude each other.", "Leave one of them out.")
+    where = None if device_map is not None else _device(device)
+    loaded, tokenizer = load_weights(name, revision=revision, dtype=dtype, device_map=device_map)
+    if where is not None:
+        loaded = loaded.to(where)
     place, gguf = locate(name)
-    arguments: dict[str, Any] = {"dtype": _dtype(dtype)}
-    if revision is not None:
-        arguments["revision"] = revision
-    if gguf is not None:
-        arguments["gguf_file"] = gguf
-    if device_map is not None:
-        if device != "auto":
-            raise UsageError("device and device_map exclude each other.", "Leave one of them out.")
-        arguments["device_map"] = device_map
-    loaded, tokenizer = _from_pretrained(name, place, arguments)
-    if device_map is None:
-        loaded = loaded.to(_device(device))
     commit = getattr(loaded.config, "_commit_hash", None)
     identity = {"model": name, "revision": revision, "commit": commit, "weights": _weights_hash(place, gguf)}
     return adopt(loaded, tokenizer, name=name, roles=roles, identity=identity)
+
+
+def load_weights(
+    name: str, *, revision: str | None = None, dtype: str = "auto", device_map: Any = None
+) -> tuple[nn.Module, Any]:
+    """Load model and tokenizer with transformers, unchecked; as `load_model` takes them.
+
+    Raises
+    ------
+    InputError
+        When they cannot be loaded.
+    UsageError
+        For an unknown dtype.
+    """
+    arguments: dict[str, Any] = {"dtype": _dtype(dtype)}
+    place, gguf = locate(name)
+    for key, value in (("revision", revision), ("gguf_file", gguf), ("device_map", device_map)):
+        if value is not None:
+            arguments[key] = value
+    return _from_pretrained(name, place, arguments)
 
 
 def adopt(
