@@ -16,6 +16,10 @@ from depthlaw.cli.settings import fill_from_file, refuse_rounding, split_pairs
 from depthlaw.errors import ExitCode
 
 VERBS = {
+    "family": (
+        "depthlaw.cli.family:family_command",
+        "Fit how the middle angle falls with depth over probes.",
+    ),
     "fit": ("depthlaw.cli.fit:fit_command", "Fit a scaling law to a table of training runs."),
     "probe": ("depthlaw.cli.probe:probe_command", "Measure how a language model uses its depth, on text."),
     "reproduce": ("depthlaw.cli.reproduce:reproduce_command", "Recompute published numbers and figures."),
