@@ -31,3 +31,9 @@ def test_looking_around_loads_no_numpy(words: list[str]) -> None:
         f"with contextlib.redirect_stderr(io.StringIO()): main({words!r})"
     )
     assert not loaded & (HEAVY | {"numpy", "scipy", "pyarrow", "tomlkit"})
+
+
+def test_a_fit_does_not_import_what_takes_longer_than_the_fit() -> None:
+    code = "import sys; from depthlaw import fit; print(fit.__module__, 'scipy.stats' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["depthlaw.laws.fit", "False"]

@@ -16,12 +16,17 @@ from depthlaw.cli.settings import fill_from_file, refuse_rounding, split_pairs
 from depthlaw.errors import ExitCode
 
 VERBS = {
+    "fit": ("depthlaw.cli.fit:fit_command", "Fit a scaling law to a table of training runs."),
+    "compare": ("depthlaw.cli.compare:compare_command", "Hold several forms of the law side by side."),
+    "sensitivity": (
+        "depthlaw.cli.sensitivity:sensitivity_command",
+        "Show how exponents move with choices that the data do not make.",
+    ),
+    "probe": ("depthlaw.cli.probe:probe_command", "Measure how a language model uses its depth, on text."),
     "family": (
         "depthlaw.cli.family:family_command",
         "Fit how the middle angle falls with depth over probes.",
     ),
-    "fit": ("depthlaw.cli.fit:fit_command", "Fit a scaling law to a table of training runs."),
-    "probe": ("depthlaw.cli.probe:probe_command", "Measure how a language model uses its depth, on text."),
     "reproduce": ("depthlaw.cli.reproduce:reproduce_command", "Recompute published numbers and figures."),
     "show": ("depthlaw.cli.show:show_app", "Show what depthlaw sees: the environment."),
 }

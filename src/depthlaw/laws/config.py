@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Literal
 
 from depthlaw.errors import UsageError
 from depthlaw.laws.form import Form
+from depthlaw.numerics.losses import Huber, Loss, Squares
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,21 @@ class FitConfig:
         Exponents held equal, for example alpha_width=alpha_depth.
     level
         Confidence level of the intervals.
+    objective
+        mse of the log residuals, or huber, which outliers pull less.
+    delta
+        Where the Huber objective turns from squares to absolute values, in log units (0.001 is 0.1 %).
+    errors
+        What counts as independent: rows, clusters (checkpoints of one run), or auto: clusters if there are
+        any.
+    intervals
+        profile (likelihood), bootstrap, or auto: profile, but bootstrap for huber and for clusters.
+    resamples
+        Resamples of a bootstrap.
     starts
         Starting points of the optimiser, at least 64.
     seed
-        Seed of the random starting points.
+        Seed of the random starting points and of the resamples.
     """
 
     form: str = "auto"
@@ -40,6 +53,11 @@ class FitConfig:
     fix: dict[str, float] = field(default_factory=dict)
     tie: tuple[str, ...] = ()
     level: float = 0.95
+    objective: Literal["mse", "huber"] = "mse"
+    delta: float = 1e-3
+    errors: Literal["auto", "rows", "clusters"] = "auto"
+    intervals: Literal["auto", "profile", "bootstrap"] = "auto"
+    resamples: int = 1000
     starts: int = 128
     seed: int = 0
 
@@ -48,6 +66,20 @@ class FitConfig:
             raise UsageError(f"level {self.level:g} is not a confidence level.", "Use a share such as 0.95.")
         if self.starts < 64:
             raise UsageError(f"{self.starts} starts are too few to trust their agreement.", "Use 64 or more.")
+        if self.resamples < 100:
+            raise UsageError(f"{self.resamples} resamples are too few for an interval.", "Use 100 or more.")
+        if not self.delta > 0:
+            raise UsageError(f"delta {self.delta:g} is not positive.", "It is in log units: 0.001 is 0.1 %.")
+        if self.objective == "huber" and self.intervals == "profile":
+            raise UsageError(
+                "the Huber objective is no likelihood and has no profile intervals.",
+                "Use --intervals bootstrap.",
+            )
+
+    @property
+    def loss(self) -> Loss:
+        """The objective on log residuals."""
+        return Huber(self.delta) if self.objective == "huber" else Squares()
 
     def resolve(self, columns: Collection[str]) -> Form:
         """The form that is meant for a table with these columns.

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from depthlaw.data.runs import RunTable
 from depthlaw.errors import Notice
 from depthlaw.laws.form import BoundForm, Form, scale_of, to_value
 from depthlaw.laws.identify import Gap, listing, suggest
 from depthlaw.laws.intervals import Interval, in_combination
 from depthlaw.laws.optimum import Curvature, Optimum
 from depthlaw.laws.result import Estimate, Quality, Status
+from depthlaw.numerics.losses import Huber
 from depthlaw.numerics.terms import Array
 
 
@@ -24,7 +26,8 @@ class Evidence:
     optimum: Optimum
     near: Curvature
     intervals: Mapping[str, Interval]
-    rivals: Mapping[str, tuple[float, float]]
+    rivals: Mapping[str, float]
+    covariance: Array  # of the internal parameters
     gaps: Sequence[Gap]
     scales: Mapping[str, Array]
 
@@ -46,7 +49,7 @@ def estimate(name: str, known: Evidence) -> Estimate:
 
     row, shift = known.bound.functional(name)
     value = to_value(name, float(row @ known.optimum.params) + shift)
-    variance = max(float(row @ known.near.spectrum.covariance @ row), 0.0)
+    variance = max(float(row @ known.covariance @ row), 0.0)
     stderr = float(np.sqrt(variance)) * (value if name.startswith("c_") else 1.0)
     if known.near.exact:
         reason = "residuals at rounding level: the interval is rounding, not statistics"
@@ -70,19 +73,20 @@ def _why_unknown(name: str, known: Evidence) -> str | None:
         return f"the table determines it only in combination with {partners}; {remedy}"
     if known.near.exact:
         return None
-    if name not in known.intervals:
+    exponent = known.intervals.get(f"alpha_{scale}")
+    if name not in known.intervals or (name.startswith("c_") and exponent and exponent.high == np.inf):
         return f"alpha_{scale} has no upper end, so its coefficient has none"
     low, high = known.intervals[name].low, known.intervals[name].high
+    if not np.isfinite(high) and name == "floor":
+        return f"any floor from {low:.3g} up to the smallest loss fits as well; {remedy}"
     if not np.isfinite(high):
         values = (
             f"{scale} takes {len(np.unique(known.scales[scale]))} values ({listing(known.scales[scale])})"
         )
         flat = f"any exponent above {low:.2f} fits as well" if low > 0 else "any exponent fits as well"
         return f"{values} and {flat}; {remedy}"
-    slack = 1e-6 * abs(high - low)
-    for rival in known.rivals[name]:
-        if not low - slack <= rival <= high + slack:
-            return f"another optimum, at {rival:.3g}, fits as well; {remedy}"
+    if name in known.rivals:
+        return f"another optimum, at {known.rivals[name]:.3g}, fits as well; {remedy}"
     return None
 
 
@@ -121,6 +125,30 @@ def quality(known: Evidence) -> Quality:
         aicc=deviance + 2 * n_free + correction,
         bic=deviance + n_free * float(np.log(n_runs)),
     )
+
+
+OUTLYING = 5.0
+"""Robust standard deviations from the law beyond which a row is named."""
+
+
+def outliers(table: RunTable, known: Evidence) -> tuple[Notice, ...]:
+    """Name the rows that lie far from the law, by the median absolute deviation of the log residuals."""
+    residual = known.bound.problem.residuals(known.optimum.params[None])[0][0]
+    centred = np.abs(residual - np.median(residual))
+    spread = 1.4826 * float(np.median(centred))
+    far = np.flatnonzero(centred > OUTLYING * spread)
+    if known.near.exact or len(far) == 0:
+        return ()
+    far = far[np.argsort(-centred[far])]
+    named = ", ".join(f"{table.place(int(i))} ({100 * np.expm1(residual[i]):+.1f} %)" for i in far[:6])
+    more = f" and {len(far) - 6} more" if len(far) > 6 else ""
+    lie = "rows lies" if len(far) == 1 else "rows lie"
+    advice = "" if isinstance(known.bound.problem.loss, Huber) else "; compare --objective huber"
+    message = (
+        f"{len(far)} of {len(residual)} {lie} more than {OUTLYING:g} robust standard deviations "
+        f"({100 * spread:.2f} %) from the law: {named}{more}{advice}"
+    )
+    return (Notice("outliers", message, tuple(int(table.lines[i]) for i in far)),)
 
 
 def notices(known: Evidence, estimates: Sequence[Estimate]) -> tuple[Notice, ...]:

@@ -11,16 +11,14 @@ import numpy as np
 from depthlaw.data.runs import RunTable, read_runs
 from depthlaw.errors import FitError
 from depthlaw.laws.config import FitConfig
-from depthlaw.laws.estimates import Evidence, dropped, estimate, in_order, notices, quality
+from depthlaw.laws.estimates import Evidence, dropped, estimate, in_order, notices, outliers, quality
 from depthlaw.laws.form import BoundForm, Form, bind, scale_of
 from depthlaw.laws.identify import gaps_before
-from depthlaw.laws.intervals import profile_intervals, rivals
-from depthlaw.laws.optimum import curvature, find_optimum, restart
+from depthlaw.laws.optimum import find_optimum
 from depthlaw.laws.result import Certificate, Fit
+from depthlaw.laws.uncertainty import groups_of, uncertainty
 
 __all__ = ["Fit", "FitConfig", "fit"]
-
-MAX_RESTARTS = 5
 
 
 def fit(table: RunTable | Any, config: FitConfig | None = None, **settings: Any) -> Fit:
@@ -59,28 +57,20 @@ def fit(table: RunTable | Any, config: FitConfig | None = None, **settings: Any)
 
     gaps = gaps_before(form, scales)
     constant = {gap.scales[0]: gap for gap in gaps if len(np.unique(scales[gap.scales[0]])) == 1}
-    bound = bind(_without(form, constant), scales, table["loss"], table.weights)
+    bound = bind(_without(form, constant), scales, table["loss"], table.weights, config.loss)
     _require_rows(bound)
 
-    optimum = find_optimum(bound, starts=config.starts, seed=config.seed)
-    for _ in range(MAX_RESTARTS):
-        near = curvature(bound, optimum)
-        intervals, better = profile_intervals(bound, optimum, near, gaps, config.level)
-        if better is None:
-            break
-        optimum = restart(bound, optimum, better)
-    else:
-        raise FitError(
-            f"not converged: profiles found a better optimum {MAX_RESTARTS} times in a row.",
-            "Use more --starts, or fewer terms.",
-        )
-
+    groups = groups_of(table, config)
+    first = find_optimum(bound, starts=config.starts, seed=config.seed)
+    found = uncertainty(bound, first, gaps, groups, config)
+    optimum, near = found.optimum, found.near
     known = Evidence(
         bound=bound,
         optimum=optimum,
         near=near,
-        intervals=intervals,
-        rivals=rivals(bound, optimum, near, config.level),
+        intervals=found.intervals,
+        rivals=found.rivals,
+        covariance=found.covariance,
         gaps=gaps,
         scales=scales,
     )
@@ -89,11 +79,15 @@ def fit(table: RunTable | Any, config: FitConfig | None = None, **settings: Any)
         estimates += dropped(scale, gap)
     params = in_order(form, estimates)
     rows = {**scales, "loss": table["loss"]}
+    if table.weights is not None:
+        rows["weights"] = table.weights
+    if groups.index is not None:
+        rows["cluster"] = groups.index.astype(np.float64)
     return Fit(
         form=bound.form,
         params=params,
         point=bound.to_point(optimum.params),
-        covariance=bound.transform @ near.spectrum.covariance @ bound.transform.T,
+        covariance=bound.to_point_covariance(found.covariance),
         quality=quality(known),
         certificate=Certificate(
             objective=optimum.cost / float(bound.problem.weights.sum()),
@@ -104,10 +98,13 @@ def fit(table: RunTable | Any, config: FitConfig | None = None, **settings: Any)
             restarts=optimum.restarts,
             converged=optimum.converged and optimum.agreement >= 2,
         ),
-        profiles=tuple(interval.curve for interval in intervals.values()),
-        notices=(*table.notices, *notices(known, params)),
+        profiles=tuple(i.curve for i in found.profiles.values() if i.curve is not None),
+        notices=(*table.notices, *found.notices, *outliers(table, known), *notices(known, params)),
         level=config.level,
-        data=rows if table.weights is None else {**rows, "weights": table.weights},
+        errors=found.method,
+        objective=config.objective,
+        delta=config.delta if config.objective == "huber" else 0.0,
+        data=rows,
         source=table.source,
         history=table.history,
     )
@@ -122,6 +119,12 @@ def _without(form: Form, constant: Collection[str]) -> Form:
         raise FitError(
             f"not identified: every run has the same {' and '.join(form.scales)}.",
             f"Add runs that differ in {form.scales[0]}.",
+        )
+    if not form.floor or "floor" in form.fixed:
+        listed = " and ".join(s for s in form.scales if s in constant)
+        raise FitError(
+            f"not identified: every run has the same {listed}, and no free floor takes its term up.",
+            "Add runs that differ in it, or leave the floor free.",
         )
     return Form(
         scales=kept,

@@ -133,6 +133,13 @@ class BoundForm:
         point: Array = params @ self.transform.T + self.shift
         return point
 
+    def to_point_covariance(self, covariance: Array) -> Array:
+        """Covariance (params, params) of a point from that of the internal parameters."""
+        point: Array = self.transform @ covariance @ self.transform.T
+        held = [self.form.param_names.index(name) for name in self.form.fixed]
+        point[held] = point[:, held] = 0.0  # for a fixed coefficient it would be rounding, of either sign
+        return point
+
     def to_internal(self, point: Array) -> Array:
         """Internal parameters (params,) of a point."""
         return np.linalg.solve(self.transform, point - self.shift).astype(np.float64)

@@ -67,7 +67,7 @@ def suggest(scale: str, scales: Mapping[str, Array]) -> str:
 def gaps_before(form: Form, scales: Mapping[str, Array]) -> tuple[Gap, ...]:
     """Gaps that show in the scales alone: single values, two values under a floor, two scales on one dial."""
     gaps = []
-    fixed = set(form.fixed) | {left for left, _ in form.tied}
+    fixed = set(form.fixed) | {name for pair in form.tied for name in pair}
     for scale in form.scales:
         distinct = len(np.unique(scales[scale]))
         free = sum(name not in fixed for name in (f"c_{scale}", f"alpha_{scale}"))
@@ -82,6 +82,8 @@ def gaps_before(form: Form, scales: Mapping[str, Array]) -> tuple[Gap, ...]:
     for i, one in enumerate(form.scales):
         for other in form.scales[i + 1 :]:
             if any(len(np.unique(scales[s])) < 3 for s in (one, other)):
+                continue
+            if {f"alpha_{one}", f"alpha_{other}"} <= set(form.fixed):
                 continue
             correlation = float(np.corrcoef(np.log(scales[one]), np.log(scales[other]))[0, 1])
             if 1.0 - abs(correlation) < COLLINEAR:

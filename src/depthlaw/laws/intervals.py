@@ -1,13 +1,14 @@
-"""Profile likelihood intervals for the parameters of a law, in natural units."""
+"""Intervals for the parameters of a law in natural units: profile likelihood, and bootstrap."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from depthlaw.laws.form import BoundForm, scale_of, to_value
+from depthlaw.laws.bootstrap import Bootstrap
+from depthlaw.laws.form import LARGEST_EXPONENT, BoundForm, scale_of, to_value
 from depthlaw.laws.identify import Gap
 from depthlaw.laws.optimum import Curvature, Optimum
 from depthlaw.laws.result import ProfileCurve
@@ -20,11 +21,11 @@ C_SEARCH = 60.0
 
 @dataclass(frozen=True)
 class Interval:
-    """A profile interval in natural units; an end is infinite (or 0 for c) where the profile stays flat."""
+    """An interval in natural units; an end is infinite (or 0 for c) where the data set none."""
 
     low: float
     high: float
-    curve: ProfileCurve
+    curve: ProfileCurve | None = None
 
 
 def profile_intervals(
@@ -67,9 +68,10 @@ def in_combination(name: str, near: Curvature) -> bool:
 
 
 def rivals(
-    bound: BoundForm, optimum: Optimum, near: Curvature, level: float
-) -> dict[str, tuple[float, float]]:
-    """Range of each parameter over all ends of starts that the data cannot tell from the optimum.
+    bound: BoundForm, optimum: Optimum, near: Curvature, intervals: Mapping[str, Interval], level: float
+) -> dict[str, float]:
+    """Values outside a parameter's interval at which some start ended that the data cannot tell from the
+    optimum.
 
     Two optima far apart and equally good (the roles of two scales exchanged, say) defeat a profile that
     follows one of them; the ends of the starts show both.
@@ -77,10 +79,30 @@ def rivals(
     cut = optimum.cost + near.threshold(bound.problem.n_runs, level) ** 2 * near.unit
     ends = np.concatenate([optimum.params[None], optimum.ends[optimum.end_costs <= cut]])
     points = bound.to_point(ends)
-    return {
-        name: (to_value(name, float(low)), to_value(name, float(high)))
-        for name, low, high in zip(bound.form.param_names, points.min(0), points.max(0), strict=True)
-    }
+    found = {}
+    for name, low, high in zip(bound.form.param_names, points.min(0), points.max(0), strict=True):
+        if name in intervals:
+            inside = intervals[name]
+            slack = 1e-6 * (inside.high - inside.low)
+            for value in (to_value(name, float(low)), to_value(name, float(high))):
+                if not inside.low - slack <= value <= inside.high + slack:
+                    found[name] = value
+    return found
+
+
+def bootstrap_intervals(bound: BoundForm, sample: Bootstrap, level: float) -> dict[str, Interval]:
+    """Expanded percentile intervals of every free parameter, in natural units.
+
+    An end at the largest exponent allowed is no end: it becomes infinite.
+    """
+    found = {}
+    for index in bound.problem.map.pick:
+        name = bound.form.param_names[index]
+        low, high = sample.interval(int(index), level)
+        if name.startswith("alpha_") and high >= LARGEST_EXPONENT * (1 - 1e-6):
+            high = np.inf
+        found[name] = Interval(to_value(name, low), to_value(name, high))
+    return found
 
 
 def _profile(

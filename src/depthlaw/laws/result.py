@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from depthlaw.errors import Notice, UsageError
 from depthlaw.laws.form import Form, shifted_log
+from depthlaw.numerics.losses import Huber, Loss, Squares
 from depthlaw.numerics.terms import Array
 
 if TYPE_CHECKING:
@@ -137,8 +139,15 @@ class Fit:
         What the reader must know, from the table and from the fit.
     level
         Confidence level of the intervals.
+    errors
+        How errors and intervals were found, in words.
+    objective
+        "mse" or "huber".
+    delta
+        Turning point of the Huber objective, in log units; 0 for mse.
     data
-        The rows that were fitted: scales, loss and weights, (runs,) each.
+        The rows that were fitted: scales and loss, and where there are any weights and cluster (an index),
+        (runs,) each.
     source
         What the table was read from.
     history
@@ -154,6 +163,9 @@ class Fit:
     profiles: tuple[ProfileCurve, ...]
     notices: tuple[Notice, ...]
     level: float
+    errors: str
+    objective: str
+    delta: float
     data: Mapping[str, Array]
     source: str
     history: tuple[str, ...]
@@ -162,6 +174,17 @@ class Fit:
     def n_runs(self) -> int:
         """Number of rows fitted."""
         return len(self.data["loss"])
+
+    @property
+    def loss(self) -> Loss:
+        """The objective on log residuals."""
+        return Huber(self.delta) if self.objective == "huber" else Squares()
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """(runs,) index of what each row stands or falls with: its cluster, or itself."""
+        cluster = self.data.get("cluster")
+        return np.arange(self.n_runs) if cluster is None else cluster.astype(np.intp)
 
     @property
     def identified(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from depthlaw.data.files import write_file
 from depthlaw.data.jsonio import plain
-from depthlaw.errors import InputError, Notice
+from depthlaw.errors import InputError, Notice, UsageError
 from depthlaw.laws.form import Form
 from depthlaw.numerics.terms import Array
 
@@ -59,9 +59,10 @@ def load_fit(path: str | Path) -> Fit:
             "Give the fit.json that depthlaw fit --out DIR writes.",
         )
     try:
-        return _structure(document)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise InputError(f"{path} is a damaged fit: {type(error).__name__} {error}.") from error
+        return _checked(_structure(document))
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, UsageError) as error:
+        said = " ".join(str(error).split()).removesuffix(".")
+        raise InputError(f"{path} is a damaged fit: {type(error).__name__} {said}.") from error
 
 
 def _floats(values: Any) -> Array:
@@ -71,6 +72,31 @@ def _floats(values: Any) -> Array:
 def _numbers(mapping: dict[str, Any]) -> dict[str, Any]:
     """Undo the strings that stand for what JSON has no number for."""
     return {k: float(v) if v in ("inf", "-inf", "nan") else v for k, v in mapping.items()}
+
+
+def _pair(ends: list[Any]) -> tuple[float, float]:
+    low, high = ends
+    return float(low), float(high)
+
+
+def _checked(fit: Fit) -> Fit:
+    """Return a fit whose parts suit each other.
+
+    Raises
+    ------
+    ValueError
+        If they do not.
+    """
+    names = fit.form.param_names
+    if fit.point.shape != (len(names),) or fit.covariance.shape != (len(names), len(names)):
+        raise ValueError(f"point or covariance is not of the form {fit.form}")
+    if not set(names) <= {p.name for p in fit.params}:
+        raise ValueError("parameters are missing")
+    if not {*fit.form.scales, "loss"} <= fit.data.keys():
+        raise ValueError("columns of the data are missing")
+    if len({values.shape for values in fit.data.values()}) > 1 or fit.data["loss"].ndim != 1:
+        raise ValueError("columns of the data differ in length")
+    return fit
 
 
 def _structure(document: dict[str, Any]) -> Fit:
@@ -90,7 +116,7 @@ def _structure(document: dict[str, Any]) -> Fit:
                 **{
                     **_numbers(p),
                     "status": Status(p["status"]),
-                    "interval": None if p["interval"] is None else (p["interval"][0], p["interval"][1]),
+                    "interval": None if p["interval"] is None else _pair(p["interval"]),
                 }
             )
             for p in document["params"]
@@ -105,6 +131,9 @@ def _structure(document: dict[str, Any]) -> Fit:
         ),
         notices=tuple(Notice(n["code"], n["message"], tuple(n["rows"])) for n in document["notices"]),
         level=document["level"],
+        errors=document["errors"],
+        objective=document["objective"],
+        delta=document["delta"],
         data={name: _floats(values) for name, values in document["data"].items()},
         source=document["source"],
         history=tuple(document["history"]),

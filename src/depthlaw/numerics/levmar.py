@@ -183,7 +183,7 @@ def levmar(
     step_limit: Array,
     gradient_tolerance: float = GRADIENT_TOLERANCE,
     max_iterations: int = 200,
-    block: int = 128,
+    block: int = 64,
 ) -> Solutions:
     """Minimise Σ weights · loss(residual) for each problem of a batch, within bounds.
 
@@ -216,9 +216,11 @@ def levmar(
         status=np.full(batch, Status.RUNNING, np.int64),
     )
     z = maps.restrict(start)
-    for first in range(0, batch, block):
-        index = np.arange(first, min(first + block, batch))
-        _solve_block(problem, out, index, z[index], gradient_tolerance, max_iterations)
+    # What is not finite becomes a status, not a warning.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for first in range(0, batch, block):
+            index = np.arange(first, min(first + block, batch))
+            _solve_block(problem, out, index, z[index], gradient_tolerance, max_iterations)
     return out
 
 
@@ -339,11 +341,10 @@ def _solve_block(
         newton = (cosine <= NEWTON_COSINE) & (growth <= 2.0)
         trial, promised = _propose(problem, index, point, damping, pinned, newton)
         new = problem.at(trial, index)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            gain = (point.cost - new.cost) / promised
-            better = (new.cost < point.cost) & (gain > 1e-4)
-            # Closer to the minimum than the cost can resolve, only the step itself can be trusted.
-            blind = (np.abs(promised) <= 1e-11 * point.cost) & (new.cost <= point.cost * (1 + 1e-11))
+        gain = (point.cost - new.cost) / promised
+        better = (new.cost < point.cost) & (gain > 1e-4)
+        # Closer to the minimum than the cost can resolve, only the step itself can be trusted.
+        blind = (np.abs(promised) <= 1e-11 * point.cost) & (new.cost <= point.cost * (1 + 1e-11))
         accept = (better | blind) & np.isfinite(new.cost)
         point.replace(accept, new)
         shrink = np.maximum(1.0 / 3.0, 1.0 - (2.0 * np.where(better, gain, 1.0) - 1.0) ** 3)

@@ -182,6 +182,7 @@ def profile(
             return Profiles(np.array([]), np.array([]), (), better=points[best])
         for ray, offset, point, value in zip(open_rays, offsets, points, costs, strict=True):
             ray.record(offset, float(np.sqrt(max(value - cost, 0.0) / unit)), point)
+    _add_midpoints(problem, optimum, cost, rays, unit)
     lower, upper, traces = [], [], []
     for down, up in zip(rays[::2], rays[1::2], strict=True):
         lower.append(down.value(np.inf if down.end is None else down.end))
@@ -191,6 +192,19 @@ def profile(
         order = np.argsort(value)
         traces.append(Trace(value[order], zeta[order]))
     return Profiles(np.array(lower), np.array(upper), tuple(traces))
+
+
+def _add_midpoints(problem: LogProblem, optimum: Array, cost: float, rays: list[_Ray], unit: float) -> None:
+    """Fit each ray half way to its end too: the ends alone would not show whether the profile is straight."""
+    ended = [ray for ray in rays if ray.end is not None and np.isfinite(ray.end)]
+    if not ended:
+        return
+    offsets = [0.5 * float(ray.end or 0.0) for ray in ended]
+    points, costs = _constrained_fits(problem, optimum, ended, offsets)
+    for ray, offset, point, value in zip(ended, offsets, points, costs, strict=True):
+        ray.offsets.append(offset)
+        ray.zetas.append(float(np.sqrt(max(value - cost, 0.0) / unit)))
+        ray.points.append(point)
 
 
 def _constrained_fits(

@@ -14,6 +14,10 @@ NONE = "—"
 """What stands where there is no value."""
 
 
+WIDE = 10.0
+"""Ratio of the ends of an interval from which each is written with its own digits."""
+
+
 def number(value: float | None, stderr: float | None = None, *, digits: int = 4) -> str:
     """Write a number with the digits it deserves.
 
@@ -41,17 +45,15 @@ def number(value: float | None, stderr: float | None = None, *, digits: int = 4)
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Write an interval as ``[1.0, 1.7]``, both ends to the same decimal, set by its width.
-
-    Half the width gets one digit, or two when the first is a 1 or a 2 (as one digit would then be coarse).
-    """
+    """Write an interval as ``[0.93, 1.74]``: to the decimal that gives half its width two digits."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return NONE
     half = (high - low) / 2
     if not 0 < half < math.inf:
         return f"[{number(low)}, {number(high)}]"
-    shown = 2 if half / 10.0 ** _exponent(half) < 3 else 1
-    place = shown - 1 - _exponent(half)
+    if low > 0 and high > WIDE * low:  # decimals that suit one end would hide the other
+        return f"[{number(low, digits=2)}, {number(high, digits=2)}]"
+    place = 1 - _exponent(half)
     if place > 6 or max(-low, high) >= 1e6:
         return f"[{number(low, half)}, {number(high, half)}]"
     ends = [round(end, place) + 0.0 for end in (low, high)]  # + 0.0 makes a 0 of -0

@@ -1,0 +1,39 @@
+# The front door: `make reproduce` and `make test` set everything up on a fresh machine.
+# Needs Python >= 3.11 as PYTHON and a connection to a Python package index; nothing else.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: setup reproduce test lint docs bench clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "depthlaw needs Python 3.11 or newer: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+reproduce: $(READY)
+	$(BIN)/depthlaw reproduce --scale small
+
+test: lint
+	$(BIN)/pytest -n auto -m 'not slow and not gpu'
+
+lint: $(READY)
+	$(BIN)/ruff check src tests benchmarks examples docs
+	$(BIN)/ruff format --check src tests benchmarks examples docs
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(READY)
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+bench: $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,lab]'
+	for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark || exit 1; done
+
+clean:
+	rm -rf $(VENV) docs/_build depthlaw-reproduce .*_cache

@@ -1,0 +1,69 @@
+"""The experiments of the paper by id; a prefix selects all that begin with it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from depthlaw.errors import unknown_name
+from depthlaw.reproduce.outcome import Outcome
+
+Scale = Literal["smoke", "small", "paper"]
+"""How much of an experiment to run: seconds, minutes, or the paper's own protocol."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An entry of the registry.
+
+    Attributes
+    ----------
+    id
+        As in the paper: ``fig2f``.
+    title
+        What it shows, one line.
+    place
+        ``module:function`` that runs it, imported on use; it takes a `Scale` and returns an `Outcome`.
+    """
+
+    id: str
+    title: str
+    place: str
+
+    def run(self, scale: Scale) -> Outcome:
+        """Run the experiment."""
+        module, _, function = self.place.partition(":")
+        runner: Callable[[Scale], Outcome] = getattr(importlib.import_module(module), function)
+        return runner(scale)
+
+
+EXPERIMENTS = (
+    Experiment(
+        "fig2f",
+        "Loss of language models against depth: the decomposed scaling law",
+        "depthlaw.reproduce.fig2f:run",
+    ),
+    Experiment(
+        "appB3",
+        "How sure is the depth exponent: bootstrap, held-out splits, excluded rows, depth - 2",
+        "depthlaw.reproduce.appb3:run",
+    ),
+)
+
+
+def select(ids: Sequence[str]) -> tuple[Experiment, ...]:
+    """Return the experiments that ``ids`` name, all for none; ``fig4`` stands for fig4a, fig4b, fig4c.
+
+    Raises
+    ------
+    UsageError
+        For an id that is neither an experiment nor the beginning of one.
+    """
+    if not ids:
+        return EXPERIMENTS
+    for name in ids:
+        if not any(e.id.casefold().startswith(name.casefold()) for e in EXPERIMENTS):
+            raise unknown_name("experiment", name, [e.id for e in EXPERIMENTS])
+    return tuple(e for e in EXPERIMENTS if any(e.id.casefold().startswith(n.casefold()) for n in ids))
