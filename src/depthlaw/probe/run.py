@@ -23,7 +23,6 @@ from depthlaw.probe.measure import Measuring, see
 from depthlaw.probe.memory import fitting_batch_size, likely_batch_size, out_of_memory
 from depthlaw.probe.result import ProbeResult
 from depthlaw.probe.seen import Observer, Seen
-from depthlaw.probe.stopping import Stopping
 from depthlaw.probe.summary import SUMMARY_UNITS, Summary
 
 Progress = Callable[[int, int], None]
@@ -120,13 +119,11 @@ def _pass(
             if progress is not None:
                 progress(batch.after.documents, batch.after.tokens)
         keeper.finish(batches.position)
-    table = summary.table(lm.depth)
-    stopping = summary.stopping()
-    if not len(table):
+    if not summary.n_tokens:
         raise InputError(f"{source.name}: no document has two tokens, so that there is nothing to measure.")
     if run is not None and not run.complete:
-        run.write_table("summary.parquet", table)
-    result = _result(lm, source, config, keeper, table, stopping, notices, rows, max_length, run)
+        run.write_table("summary.parquet", summary.table(lm.depth))
+    result = _result(lm, source, config, keeper, summary, notices, rows, max_length, run)
     if run is not None and not run.complete:
         run.write_json("result.json", described(result))
     return result
@@ -256,21 +253,16 @@ def _result(
     source: TextSource,
     config: ProbeConfig,
     keeper: Keeper,
-    table: Any,
-    stopping: Stopping,
+    summary: Summary,
     notices: Iterable[Notice],
     rows: int,
     max_length: int,
     run: Run | None,
 ) -> ProbeResult:
     position = keeper.position
+    table = summary.table(lm.depth)
     checks = {name: _plain(value) for name, value in vars(lm.checks).items()}
     settings = {**to_dict(config), "batch_size": rows, "max_length": max_length}
-    counted = next(
-        row["count"] + row["nonfinite"]
-        for row in table.to_pylist()
-        if row["quantity"] == "norm_state" and row["tokens"] == "all"
-    )
     return ProbeResult(
         model=lm.name,
         text=source.name,
@@ -284,9 +276,9 @@ def _result(
         n_empty=position.empty,
         n_cut=position.cut,
         n_tokens=position.tokens,
-        n_counted=counted,
+        n_counted=summary.n_tokens,
         summary=table,
-        stopping=stopping,
+        stopping=summary.stopping(),
         notices=(*notices, *_nonfinite(table)),
         folder=None if run is None else run.folder,
         kept=keeper.table() if run is None else None,
