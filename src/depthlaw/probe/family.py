@@ -1,4 +1,4 @@
-"""How the angle in the middle falls with depth over models: θ = c·ℓ^-β (paper, Fig. 2c).
+"""How the angle in the middle falls with depth over models: θ = c·ℓ^-β (paper, Fig. 2).
 
 Models of a family differ in width and training too, so this is a description of the family, not the effect of
 depth alone.
