@@ -241,6 +241,17 @@ def test_files_that_go_missing_on_the_way_are_a_broken_connection(hub, monkeypat
         read("a/b")
 
 
+def test_a_hub_out_of_reach_is_said_at_once_but_waited_for_on_the_way(monkeypatch):
+    def load_dataset(*_, **__):
+        raise ConnectionError("Couldn't reach 'a/b' on the Hub")
+
+    monkeypatch.setitem(sys.modules, "datasets", types.SimpleNamespace(load_dataset=load_dataset))
+    with pytest.raises(InputError, match=r"hf:a/b: the hub cannot be reached"):
+        list(open_text("a/b").documents())
+    with pytest.raises(ConnectionError):
+        list(open_text("a/b").documents(5))
+
+
 def test_what_the_hub_does_not_have(hub):
     with pytest.raises(InputError, match="hf:no/such: not on the hub"):
         read("no/such")

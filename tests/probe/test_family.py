@@ -57,7 +57,7 @@ def test_order_of_the_models_does_not_matter():
 
 
 def test_what_cannot_be_answered():
-    with pytest.raises(FitError, match="2 runs cannot determine"):
+    with pytest.raises(FitError, match="2 models cannot determine"):
         family({"a": angles(6), "b": angles(12)})
     with pytest.raises(FitError, match="same depth"):
         family({name: angles(12) for name in "abc"})
