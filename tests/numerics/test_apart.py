@@ -92,7 +92,9 @@ def test_likelihood_and_bic_are_those_of_the_points_as_given():
     assert found.two.log_likelihood == pytest.approx(direct, abs=0.1)
 
 
-@pytest.mark.parametrize("points", [np.zeros((50, 2)), np.empty((0, 2)), np.eye(2), np.ones((5, 1))])
+@pytest.mark.parametrize(
+    "points", [np.zeros((50, 2)), np.empty((0, 2)), np.eye(2), np.ones((5, 1)), np.empty((50, 0))]
+)
 def test_too_little_to_tell(points):
     found = find_clusters(points)
     assert not found.supported

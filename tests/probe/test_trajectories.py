@@ -119,7 +119,16 @@ def test_the_same_input_gives_the_same_result():
     assert one.statement == other.statement
 
 
+def test_tokens_that_are_all_alike_are_one_cluster():
+    found = trajectories(np.full((50, 5), 0.3))
+    assert found.points.shape == (50, 0)
+    assert found.late.middle == pytest.approx(0.3)
+    assert "too few different points" in found.statement
+
+
 def test_what_cannot_be_asked():
+    with pytest.raises(InputError, match="finite angles at least, not 0"):
+        trajectories(np.full((9, 4), np.nan), covariance=Covariance.of(np.eye(4)))
     with pytest.raises(UsageError, match="three layers"):
         trajectories(np.zeros((9, 2)))
     with pytest.raises(UsageError, match=r"is_first has shape \(3,\)"):

@@ -33,6 +33,7 @@ _STARTING_POINTS = 3000
 _MOST_POINTS = 100_000  # more do not tell more, and take their time
 _TAILS = (0.005, 0.05, 0.5)
 _MOST_BINS = 100_000
+_FLAT = 1e-12  # variance below this share of the largest is rounding: the points do not fill the space
 _SAME = 1.0  # difference of log-likelihood below which two ways led to the same mixture
 
 
@@ -101,9 +102,9 @@ def find_clusters(points: Array) -> Clusters:
     points = points[:: -(-len(points) // _MOST_POINTS) or 1]
     n, d = points.shape
     centre = points.mean(axis=0) if n else np.zeros(d)
-    covariance = np.cov(points, rowvar=False, ddof=0).reshape(d, d) if n else np.eye(d)
+    covariance = np.cov(points, rowvar=False, ddof=0).reshape(d, d) if n and d else np.eye(d)
     values, vectors = np.linalg.eigh(covariance)
-    if n < 2 * FEWEST or values[0] <= 0:
+    if n < 2 * FEWEST or d == 0 or values[0] <= _FLAT * values[-1]:
         lost = Mixture(np.ones(1), centre[None], covariance[None], float("nan"), n)
         return Clusters(lost, None, float("nan"), float("nan"), float("nan"), ())
     # Round and of unit size: neither units nor directions of the points matter.

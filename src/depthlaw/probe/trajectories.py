@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from depthlaw.errors import UsageError
+from depthlaw.errors import InputError, UsageError
 from depthlaw.numerics.apart import Clusters, find_clusters
 from depthlaw.numerics.mixture import Mixture
 from depthlaw.numerics.streaming import Array, Covariance
@@ -162,6 +162,8 @@ def trajectories(
     covariance = Covariance.of(table) if covariance is None else covariance
     principal = principal_components(covariance, n_components)
     kept = table[good]
+    if len(kept) < 2:
+        raise InputError(f"trajectories need two tokens with finite angles at least, not {len(kept)}.")
     documents = np.arange(n)[good] if document is None else np.asarray(document)[good]
     points = principal.project(kept)
     middle = PAPER_MIDDLE if paper else float(covariance.mean[1:-1].mean())
