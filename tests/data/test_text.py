@@ -160,6 +160,19 @@ def test_identity_sees_content_and_not_place(tmp_path, lines):
     assert open_text(moved, text_column="id").identity != before
     moved.write_text(moved.read_text().replace("two", "six"))
     assert open_text(moved).identity != before
+    source = open_text(moved)
+    moved.unlink()
+    with pytest.raises(InputError, match="cannot be read"):
+        _ = source.identity
+
+
+def test_identity_of_a_large_file_sees_both_ends(tmp_path):
+    path = tmp_path / "large.txt"
+    seen = set()
+    for first, last in (("a", "z"), ("b", "z"), ("a", "y")):
+        path.write_bytes(first.encode() + b"-" * (17 << 20) + last.encode())
+        seen.add(open_text(path).identity)
+    assert len(seen) == 3
 
 
 def test_texts_in_memory():

@@ -23,7 +23,8 @@ BIC_GAIN = 10.0
 HIGHEST_VALLEY = 0.35
 """Density between the clusters, as a share of the lower peak, up to which they lie apart.
 
-Two equal round clusters reach it at 3.7 standard deviations; a box, the flattest single cluster, at .6.
+Two equal round clusters reach it at 3.7 standard deviations; a box, the flattest single cluster, stays
+above .6.
 """
 
 FEWEST = 10
