@@ -3,7 +3,6 @@ import pytest
 
 from depthlaw.errors import InputError, UsageError
 from depthlaw.numerics.streaming import Covariance
-from depthlaw.probe.examples import in_context, typical
 from depthlaw.probe.principal import ideal_trajectories, principal_components
 from depthlaw.probe.shares import share_of
 from depthlaw.probe.trajectories import trajectories
@@ -151,21 +150,3 @@ def test_shares_at_the_ends_have_no_interval():
     assert (nobody.value, nobody.count) == (0.0, 0)
     assert np.isnan([nobody.low, nobody.high]).all()
     assert np.isnan(share_of([True, False], [0, 0]).low)
-
-
-def test_examples_are_typical_and_from_different_documents_first():
-    order = [0.3, 0.1, 0.2, np.nan, 0.0, 0.5]
-    document = [0, 0, 0, 1, 1, 2]
-    assert typical(order, document, 3) == [4, 1, 5]
-    assert typical(order, document, 5) == [4, 1, 5, 2, 0]
-    assert typical(order, document, 5, among=[True, False, True, True, False, False]) == [2, 0]
-
-
-def test_context_goes_as_far_as_the_table():
-    document = np.array([0, 0, 0, 1, 0, 0])
-    position = np.array([0, 1, 2, 0, 3, 5])
-    words = ["once", "upon", "a", "the", "time", "end"]
-    (found,) = in_context(
-        [1], document, position, np.arange(6), lambda ids: " ".join(words[i] for i in ids), context=3
-    )
-    assert (found.before, found.token, found.after) == ("once", "upon", "a time")
