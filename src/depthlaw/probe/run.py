@@ -18,9 +18,11 @@ from depthlaw.data.text_limit import parse_limit
 from depthlaw.errors import InputError, Notice, UsageError
 from depthlaw.models import LanguageModel, adopt, load_model
 from depthlaw.probe.config import ProbeConfig
+from depthlaw.probe.gather import Gathered
 from depthlaw.probe.keep import Keeper
 from depthlaw.probe.measure import Measuring, see
 from depthlaw.probe.memory import fitting_batch_size, likely_batch_size, out_of_memory
+from depthlaw.probe.pairs import PAIR_UNITS, pairs_table
 from depthlaw.probe.result import ProbeResult
 from depthlaw.probe.seen import Observer, Seen
 from depthlaw.probe.summary import SUMMARY_UNITS, Summary
@@ -108,8 +110,8 @@ def _pass(
     measuring = Measuring(config.reading, config.mode)
     max_length, notices = context(lm, config)
     rows = _batch_size(lm, config, max_length, measuring, run)
-    summary = Summary()
-    keeper = Keeper(run, (summary, *observers), tokens=config.tokens)
+    summary, gathered = Summary(), Gathered()
+    keeper = Keeper(run, (summary, gathered, *observers), tokens=config.tokens)
     if run is None or not run.complete:
         batching = Batching(config.batching, batch_size=rows, max_length=max_length, bos=config.bos)
         limit = parse_limit(config.limit) if config.limit else None
@@ -123,7 +125,8 @@ def _pass(
         raise InputError(f"{source.name}: no document has two tokens, so that there is nothing to measure.")
     if run is not None and not run.complete:
         run.write_table("summary.parquet", summary.table(lm.depth))
-    result = _result(lm, source, config, keeper, summary, notices, rows, max_length, run)
+        run.write_table("pairs.parquet", pairs_table(gathered), PAIR_UNITS)
+    result = _result(lm, source, config, keeper, summary, gathered, notices, rows, max_length, run)
     if run is not None and not run.complete:
         run.write_json("result.json", described(result))
     return result
@@ -150,7 +153,7 @@ def described(result: ProbeResult) -> dict[str, Any]:
     kept = {
         field.name: getattr(result, field.name)
         for field in dataclasses.fields(result)
-        if field.name not in ("summary", "kept", "folder")
+        if field.name not in ("summary", "gathered", "kept", "folder")
     }
     return kept
 
@@ -254,6 +257,7 @@ def _result(
     config: ProbeConfig,
     keeper: Keeper,
     summary: Summary,
+    gathered: Gathered,
     notices: Iterable[Notice],
     rows: int,
     max_length: int,
@@ -279,6 +283,7 @@ def _result(
         n_counted=summary.n_tokens,
         summary=table,
         stopping=summary.stopping(),
+        gathered=gathered,
         notices=(*notices, *_nonfinite(table)),
         folder=None if run is None else run.folder,
         kept=keeper.table() if run is None else None,
