@@ -12,22 +12,36 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from depthlaw.data.runs import RunTable, read_runs
+    from depthlaw.laws.compare import compare
     from depthlaw.laws.fit import Fit, fit
+    from depthlaw.laws.sensitivity import sensitivity
     from depthlaw.models.load import load_model
     from depthlaw.probe.run import probe
 
 _HOME = {
     "Fit": "depthlaw.laws.fit",
     "RunTable": "depthlaw.data.runs",
+    "compare": "depthlaw.laws.compare",
     "fit": "depthlaw.laws.fit",
     "load_model": "depthlaw.models.load",
     "read_runs": "depthlaw.data.runs",
+    "sensitivity": "depthlaw.laws.sensitivity",
 }
 
 _CALLABLE = {"probe": "depthlaw.probe"}
 """Packages that are also the verb of their name."""
 
-__all__ = ["Fit", "RunTable", "__version__", "fit", "load_model", "probe", "read_runs"]
+__all__ = [
+    "Fit",
+    "RunTable",
+    "__version__",
+    "compare",
+    "fit",
+    "load_model",
+    "probe",
+    "read_runs",
+    "sensitivity",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ SCHEMA = 1
 
 
 def fit_payload(fit: Fit, check: PointCheck | None = None) -> dict[str, Any]:
-    """The fit as one object: see DESIGN, names of ``--json``."""
+    """The fit as one object, as ``--json`` writes it."""
     payload: dict[str, Any] = {
         "schema": SCHEMA,
         "form": str(fit.form),

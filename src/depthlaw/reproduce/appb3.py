@@ -85,7 +85,7 @@ def run(scale: Scale) -> Outcome:
                 excluded, adam[:, index], "s--", ms=3, lw=0.9, color=SECOND, label=f"Adam, {steps.fit} steps"
             )
             ax.axvline(EXCLUDED, color=MUTED, lw=0.8, ls=":", zorder=0)
-            ax.legend(loc="best")
+            ax.legend(loc="upper left")
         files = rendered(drawn, "appB3")
     return Outcome(
         id="appB3",

@@ -53,10 +53,11 @@ def _on_made_runs(why: str) -> Outcome:
     rows = [compare(name, truth[name], law[name].value, law[name].stderr) for name in law.form.param_names]
     rows = [r for r in rows if not r.quantity.startswith("c_")]
     statements = (
-        "These runs are MADE, with a known law: 'published' is that truth here, not the paper's numbers.",
+        f"These runs are MADE, because {why}",
+        "Their law is known: 'published' is that truth here, not the paper's numbers.",
         verdict(law),
     )
-    return _outcome(law, f"{law.n_runs} made runs, because: {why}", rows, statements, made=True)
+    return _outcome(law, f"{law.n_runs} made runs", rows, statements, made=True)
 
 
 def _outcome(
