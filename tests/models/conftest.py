@@ -32,12 +32,19 @@ FAMILIES = {
     "mpt": ("Mpt", {"vocab_size": 97, "d_model": 32, "n_layers": 3, "n_heads": 4, "max_seq_len": 64}),
     "bloom": ("Bloom", {"vocab_size": 97, "hidden_size": 32, "n_layer": 3, "n_head": 4}),
     "mamba": ("Mamba", {"vocab_size": 97, "hidden_size": 32, "num_hidden_layers": 3, "state_size": 8}),
+    # Raw last entries, a cap under another name, recurrent blocks.
+    "openai-gpt": (
+        "OpenAIGPT",
+        {"vocab_size": 97, "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 64},
+    ),
+    "recurrent-gemma": ("RecurrentGemma", {**LLAMA, "lru_width": 32, "logits_soft_cap": 0.5}),
     # Not asked for by name, but each a way in which logits or states differ.
     "cohere": ("Cohere", {**LLAMA, "logit_scale": 0.0625, "pad_token_id": 0}),
     "granite": ("Granite", {**LLAMA, "logits_scaling": 8.0, "embedding_multiplier": 3.0}),
 }
 CLASSES = {
     "GPT2": ("GPT2Config", "GPT2LMHeadModel"),
+    "OpenAIGPT": ("OpenAIGPTConfig", "OpenAIGPTLMHeadModel"),
     "Gemma3Text": ("Gemma3TextConfig", "Gemma3ForCausalLM"),
 }
 
