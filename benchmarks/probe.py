@@ -1,6 +1,6 @@
 """What the probe costs, beside a named peer in the same run.
 
-    python benchmarks/probe.py MODEL TEXT [--part forward|lens|memory] [--documents N] [--pairs N]
+    python benchmarks/probe.py [--model M] [--text T] [--part forward|lens|memory] [--documents N] [--pairs N]
 
 forward
     A pass without a lens (states, geometry, summaries, CKA, shards on disk) against a bare forward pass of
@@ -19,6 +19,7 @@ latter is what to look at on a machine that is shared.
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import statistics
 import subprocess
@@ -36,6 +37,7 @@ from depthlaw.data.text_batches import Batching, read_batches
 from depthlaw.data.text_limit import Limit
 from depthlaw.models import LanguageModel, load_model
 from depthlaw.models.language_model import base_of
+from depthlaw.models.load import model_folders
 from depthlaw.probe.gather import Gathered
 from depthlaw.probe.keep import Keeper
 from depthlaw.probe.measure import Measuring, see
@@ -130,7 +132,7 @@ def lens(lm: LanguageModel, batches: list, pairs: int, length: int) -> None:
 def memory(model: str, text: str, documents: int, rows: int, length: int) -> None:
     peaks = []
     for count in (documents, 4 * documents):
-        words = [model, text, "--part", "peak", "--documents", str(count)]
+        words = ["--model", model, "--text", text, "--part", "peak", "--documents", str(count)]
         words += ["--rows", str(rows), "--length", str(length)]
         done = subprocess.run([sys.executable, __file__, *words], capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout.split()[-1]))
@@ -150,25 +152,30 @@ def peak(model: str, text: str, documents: int, rows: int, length: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("model")
-    parser.add_argument("text")
-    parser.add_argument("--part", choices=["forward", "lens", "memory", "peak"], default="forward")
+    parser.add_argument("--model", default="SmolLM2-135M-Instruct")
+    parser.add_argument("--text", default=f"{os.environ.get('DEPTHLAW_DATA', '.')}/text/web_c4.jsonl")
+    parser.add_argument("--part", choices=["all", "forward", "lens", "memory", "peak"], default="all")
     parser.add_argument("--documents", type=int, default=16)
     parser.add_argument("--rows", type=int, default=4)
     parser.add_argument("--length", type=int, default=1024)
     parser.add_argument("--pairs", type=int, default=5)
     given = parser.parse_args()
-    if given.part == "memory":
-        return memory(given.model, given.text, given.documents, given.rows, given.length)
     if given.part == "peak":
         return peak(given.model, given.text, given.documents, given.rows, given.length)
+    if not Path(given.model).exists() and not any((f / given.model).exists() for f in model_folders()):
+        print(f"skipped: no model {given.model} (python tools/make_models.py fetches SmolLM2)")
+        return None
+    if given.part in ("memory", "all"):
+        memory(given.model, given.text, 200, given.rows, given.length)
     lm = load_model(given.model)
     batches = batches_of(lm, given.text, given.documents, given.rows, given.length)
     tokens = sum(batch.n_tokens for batch in batches)
     print(f"{given.model}: {given.documents} documents, {tokens} tokens, {torch.get_num_threads()} threads")
-    if given.part == "forward":
-        return forward(lm, batches, given.pairs)
-    return lens(lm, batches, given.pairs, given.length)
+    if given.part in ("forward", "all"):
+        forward(lm, batches, given.pairs)
+    if given.part in ("lens", "all"):
+        lens(lm, batches, given.pairs, given.length)
+    return None
 
 
 if __name__ == "__main__":

@@ -60,7 +60,14 @@ def test_the_same_command_twice_computes_once(capsys, words, tmp_path):
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert (manifest["verb"], manifest["status"], manifest["dtype"]) == ("probe", "done", "float32")
     assert manifest["units"]["theta_state"] == "rad"
-    assert {"summary.parquet", "pairs.parquet", "tokens/00000.parquet"} <= set(manifest["files"])
+    files = {
+        "summary.parquet",
+        "pairs.parquet",
+        "tokens/00000.parquet",
+        "examples.json",
+        "figures/glance.svg",
+    }
+    assert files <= set(manifest["files"])
     said = run(capsys, [*words, "--lens"], code=2).err
     assert "other settings: lens false → true" in said
 

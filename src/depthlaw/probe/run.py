@@ -40,6 +40,7 @@ def probe(
     resume: bool = True,
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
+    also_write: Callable[[Run, ProbeResult], None] | None = None,
     **settings: Any,
 ) -> ProbeResult:
     """Measure what the layers of a language model do to the tokens of a text, in one pass.
@@ -63,6 +64,8 @@ def probe(
         What else to gather in the same pass.
     progress
         Told after every batch.
+    also_write
+        Writes more into the run folder once the result is there (figures); not when it was there before.
 
     Raises
     ------
@@ -96,7 +99,10 @@ def probe(
         model_commit=lm.identity.get("commit"),
         resume=resume,
     ) as run:
-        return _pass(lm, source, config, run, observers, progress)
+        result = _pass(lm, source, config, run, observers, progress)
+        if also_write is not None and not run.complete:
+            also_write(run, result)
+        return result
 
 
 def _pass(
