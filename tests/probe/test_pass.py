@@ -48,6 +48,15 @@ def test_the_package_is_the_verb(lm, texts):
         result.tokens()
 
 
+@pytest.mark.parametrize("batching", ["documents", "packed"])
+def test_progress_tells_documents_and_tokens_as_they_go(lm, texts, batching):
+    told = []
+    result = probe(lm, texts, progress=lambda *done: told.append(done), batching=batching, **SETTINGS)
+    assert told == sorted(set(told))
+    assert told[-1] == (len(texts), result.n_tokens)
+    assert 0 < told[0][0] <= 8
+
+
 def test_the_summary_says_what_the_tokens_say(lm, texts):
     result = probe(lm, texts, tokens=True, lens=True, **SETTINGS)
     table = result.tokens()

@@ -21,8 +21,9 @@ from depthlaw.tensors.criteria import Cka, CkaSums, angular_distance, block_infl
 SAMPLE = 20_000
 """Tokens kept for trajectories: enough for a cluster of 0.4 % to hold 80."""
 
-CKA_TOKENS = 256
-"""Tokens of one batch that are compared across all pairs of layers."""
+CKA_TOKENS = (64, 256)
+"""Fewest and most tokens of one batch that are compared across all pairs of layers; between them one in 16, so
+that it costs a hundredth of the pass."""
 
 _FEWEST = 32
 
@@ -47,7 +48,7 @@ class Gathered:
             return
         # Tokens of many documents together: neighbours in a document are not independent.
         order = np.argsort(priority(seen.document[good], seen.position[good]), kind="stable")
-        chosen = torch.from_numpy(good[order[:CKA_TOKENS]])
+        chosen = torch.from_numpy(good[order[: min(max(len(good) // 16, CKA_TOKENS[0]), CKA_TOKENS[1])]])
         states = [state[chosen.to(state.device)] for state in seen.states]
         self._add("cka", CkaSums.of(states))
         distance = angular_distance(states).flatten(0, 1).T.numpy()

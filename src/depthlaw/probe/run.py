@@ -122,10 +122,14 @@ def _pass(
         batching = Batching(config.batching, batch_size=rows, max_length=max_length, bos=config.bos)
         limit = parse_limit(config.limit) if config.limit else None
         batches = read_batches(source, lm.tokenizer, batching, limit=limit, start=keeper.position)
+        # The position moves by whole windows of batches; people want to see that it goes on.
+        tokens, window = keeper.position.tokens, set[int]()
         for batch in batches:
             keeper.take(see_in_parts(lm, batch, measuring), batch.after)
+            tokens += batch.n_tokens
+            window = {index for index in window | batch.documents.keys() if index >= batch.after.documents}
             if progress is not None:
-                progress(batch.after.documents, batch.after.tokens)
+                progress(batch.after.documents + len(window), tokens)
         keeper.finish(batches.position)
     if not summary.n_tokens:
         raise InputError(f"{source.name}: no document has two tokens, so that there is nothing to measure.")
