@@ -52,9 +52,12 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def compare(ours: Callable[[], object], theirs: Callable[[], object], pairs: int) -> tuple[float, float]:
+def compare(
+    ours: Callable[[], object], theirs: Callable[[], object], pairs: int, *, warm_up: bool = True
+) -> tuple[float, float]:
     """Median ratio ours / theirs over interleaved pairs, of wall and of processor time."""
-    ours(), theirs()
+    if warm_up:
+        ours(), theirs()
     ratios = []
     for number in range(pairs):
         order = (ours, theirs) if number % 2 else (theirs, ours)
@@ -124,7 +127,10 @@ def reference_way(lm: LanguageModel, batches: list, length: int) -> None:
 def lens(lm: LanguageModel, batches: list, pairs: int, length: int) -> None:
     measuring = Measuring("block")
     wall, cpu = compare(
-        lambda: reference_way(lm, batches, length), lambda: a_pass(lm, batches, measuring), pairs
+        lambda: reference_way(lm, batches, length),
+        lambda: a_pass(lm, batches, measuring),
+        pairs,
+        warm_up=False,
     )
     print(f"reference's way / with lens: wall {wall:.2f}, processor {cpu:.2f} (wanted ≥ 2)")
 

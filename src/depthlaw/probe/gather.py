@@ -22,8 +22,8 @@ SAMPLE = 20_000
 """Tokens kept for trajectories: enough for a cluster of 0.4 % to hold 80."""
 
 CKA_TOKENS = (64, 256)
-"""Fewest and most tokens of one batch that are compared across all pairs of layers; between them one in 16, so
-that it costs a hundredth of the pass."""
+"""Fewest and most tokens of one batch that are compared across all pairs of layers; between them one in 16,
+so that it costs a hundredth of the pass."""
 
 _FEWEST = 32
 
