@@ -105,7 +105,7 @@ def draw(hits: dict[str, Any], ends: dict[str, Any], picture: Path) -> None:
             ax.set_xlabel("95 % interval of alpha_depth")
             ax.set_yticks([])
             ax.spines["left"].set_visible(False)
-        made.savefig(picture, metadata={"Date": None})
+        made.savefig(picture, metadata={"Date": None} if picture.suffix == ".svg" else None)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -178,24 +179,30 @@ def adam_objective(runs: RunTable, steps: int, *, fused: bool = False) -> float:
 def _wall_times(path: Path, exclude: int, pairs: int) -> None:
     command = [sys.executable, "-m", "depthlaw"]
     fitting = [*command, "fit", str(path), "--exclude-highest", str(exclude)]
-    times: dict[str, list[float]] = {"depthlaw --help": [], "depthlaw fit": [], "depthlaw fit --out": []}
+    times: dict[str, list[tuple[float, float]]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for k in range(pairs + 1):
-            measured = (
-                seconds(lambda: _silent([*command, "--help"])),
-                seconds(lambda: _silent(fitting)),
-                seconds(lambda k=k: _silent([*fitting, "--out", f"{scratch}/{k}"])),
-            )
-            if k > 0:  # the first fills the disk cache
-                for name, taken in zip(times, measured, strict=True):
-                    times[name].append(taken)
+            for name, words in {
+                "depthlaw --help": [*command, "--help"],
+                "depthlaw fit": fitting,
+                "depthlaw fit --out": [*fitting, "--out", f"{scratch}/{k}"],
+            }.items():
+                taken = _process(words)
+                if k > 0:  # the first fills the disk cache
+                    times.setdefault(name, []).append(taken)
     print("\nwhole command, from start to end of the process (--out draws 3 figures in 3 formats)")
-    for name, taken in times.items():
-        print(f"{name:<52}{_time(statistics.median(taken)):>10}")
+    print(f"{'':52}{'wall':>10}{'CPU':>10}")
+    for name, measured in times.items():
+        wall, cpu = (statistics.median(values) for values in zip(*measured, strict=True))
+        print(f"{name:<52}{_time(wall):>10}{_time(cpu):>10}")
 
 
-def _silent(command: list[str]) -> None:
-    subprocess.run(command, check=True, capture_output=True)
+def _process(command: list[str]) -> tuple[float, float]:
+    """Wall time and CPU time of a process; on a busy machine they differ."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    wall = seconds(lambda: subprocess.run(command, check=True, capture_output=True))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def _time(value: float) -> str:

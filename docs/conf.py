@@ -19,6 +19,7 @@ python_maximum_signature_line_length = 90
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
+suppress_warnings = ["ref.python"]  # attributes of several classes may share a name
 napoleon_attr_annotations = False  # docstrings give shape and unit; the types of arrays are long
 
 html_theme = "furo"
@@ -31,7 +32,7 @@ html_show_sphinx = False
 
 def _signature(app, what, name, obj, options, signature, returned):
     """Results are made by functions, not by hand: only settings and errors show how they are constructed."""
-    if what == "class" and name != "depthlaw.laws.config.FitConfig":
+    if what == "class" and not name.endswith("Config"):
         return "", None
     return signature, returned
 

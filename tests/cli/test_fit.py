@@ -113,7 +113,7 @@ def test_not_identified_is_exit_4_and_prints_what_is_known(two_depths: Path, cap
         (["RUNS", "--form", "width + breadth"], 2, "breadth"),
         (["RUNS", "--form", "width ** 2"], 2, "cannot read the term"),
         (["RUNS", "--fix", "alpha_depht=1"], 2, "Did you mean alpha_depth?"),
-        (["RUNS", "--fix", "alpha_depth=1", "--tie", "alpha_depth=alpha_width"], 2, "constrained twice"),
+        (["RUNS", "--tie", "alpha_depth=alpha_width", "alpha_width=alpha_depth"], 2, "constrained twice"),
         (["RUNS", "--depth-offset", "6"], 2, "depth offset 6 is not below the smallest depth, 6"),
         (["RUNS", "--width", "n_heads"], 2, "n_heads"),
         (["RUNS", "--where", "loss <"], 2, "loss <"),

@@ -61,8 +61,8 @@ def test_offline_a_second_time_uses_what_is_there(
     import urllib.error
     import urllib.request
 
-    assert main(["reproduce", "fig2f"]) == 0
-    figure = offline / "depthlaw-reproduce" / "fig2f" / "fig2f.svg"
+    assert main(["reproduce", "fig2f", "--out", "here"]) == 0
+    figure = offline / "here" / "fig2f" / "fig2f.svg"
     before = figure.stat().st_mtime_ns
 
     def refuse(*args: object, **options: object) -> None:
@@ -71,9 +71,16 @@ def test_offline_a_second_time_uses_what_is_there(
     monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.setattr(urllib.request, "urlopen", refuse)
     capsys.readouterr()
-    assert main(["reproduce", "fig2f"]) == 0
+    assert main(["reproduce", "fig2f", "--out", "here"]) == 0
     assert "could not be fetched (no route to host)" in capsys.readouterr().out
     assert figure.stat().st_mtime_ns == before
+
+
+def test_the_folder_nobody_chose_starts_over(offline: Path) -> None:
+    """Another scale, or the real table after the made one, is no reason to refuse there."""
+    assert main(["reproduce", "fig2f", "--scale", "smoke"]) == 0
+    assert main(["reproduce", "fig2f", "--scale", "paper"]) == 0
+    assert main(["reproduce", "fig2f", "--scale", "smoke", "--out", "depthlaw-reproduce"]) == 2
 
 
 def test_json_is_one_object(offline: Path, capsys: Printed) -> None:

@@ -102,6 +102,11 @@ def test_pages_cover_verbs_aliases_and_exit_codes() -> None:
     assert not [code for code in ExitCode if f"| {code.value} |" not in index]
 
 
+def test_the_python_interface_is_documented() -> None:
+    api = page("docs/api.md")
+    assert not [n for n in depthlaw.__all__ if not n.startswith("_") and f":: depthlaw.{n}\n" not in api]
+
+
 def test_one_version() -> None:
     assert f"version: {depthlaw.__version__}\n" in page("CITATION.cff")
 

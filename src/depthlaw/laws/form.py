@@ -61,6 +61,9 @@ class Form:
         for name in [n for pair in self.tied for n in pair]:
             if not name.startswith("alpha_"):
                 raise UsageError(f"only exponents can be tied, not {name}.")
+        # A tie has a follower; one that is fixed leads instead.
+        ordered = tuple((b, a) if a in self.fixed and b not in self.fixed else (a, b) for a, b in self.tied)
+        object.__setattr__(self, "tied", ordered)
         for name in self.offsets:
             if name not in self.scales:
                 raise unknown_name("scale", name, self.scales)
