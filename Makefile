@@ -13,7 +13,7 @@ setup: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "depthlaw needs Python 3.11 or newer: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,llm]'
 	touch $@
 
 reproduce: $(READY)
@@ -44,7 +44,7 @@ figures: $(READY)
 	  cp docs/_build/figures/paper/fig2f/fig2f.svg docs/figures/fig2f.svg
 
 bench: $(READY)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,lab]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,llm]'
 	for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark || exit 1; done
 
 clean:

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from depthlaw.laws.compare import compare
     from depthlaw.laws.fit import Fit, fit
     from depthlaw.laws.sensitivity import sensitivity
+    from depthlaw.models.load import load_model
     from depthlaw.planning.design import design
     from depthlaw.planning.invert import reach
     from depthlaw.planning.plan import plan
     from depthlaw.planning.predict import predict_at
+    from depthlaw.probe.run import probe
 
 _HOME = {
     "Fit": "depthlaw.laws.fit",
@@ -31,6 +33,7 @@ _HOME = {
     "compare": "depthlaw.laws.compare",
     "design": "depthlaw.planning.design",
     "fit": "depthlaw.laws.fit",
+    "load_model": "depthlaw.models.load",
     "plan": "depthlaw.planning.plan",
     "predict_at": "depthlaw.planning.predict",
     "reach": "depthlaw.planning.invert",
@@ -38,6 +41,9 @@ _HOME = {
     "sensitivity": "depthlaw.laws.sensitivity",
     "train_lab": "depthlaw.lab.experiment",
 }
+
+_CALLABLE = {"probe": "depthlaw.probe"}
+"""Packages that are also the verb of their name."""
 
 __all__ = [
     "Fit",
@@ -48,8 +54,10 @@ __all__ = [
     "compare",
     "design",
     "fit",
+    "load_model",
     "plan",
     "predict_at",
+    "probe",
     "reach",
     "read_runs",
     "sensitivity",
@@ -58,6 +66,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _CALLABLE:
+        return importlib.import_module(_CALLABLE[name])
     if name not in _HOME:
         raise AttributeError(f"module 'depthlaw' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

@@ -26,6 +26,11 @@ VERBS = {
     "predict": ("depthlaw.cli.predict:predict_command", "Predict a loss, or what reaches it."),
     "plan": ("depthlaw.cli.plan:plan_command", "Find the best width and depth under a budget."),
     "design": ("depthlaw.cli.design:design_command", "Choose which runs to train next."),
+    "probe": ("depthlaw.cli.probe:probe_command", "Measure how a language model uses its depth, on text."),
+    "family": (
+        "depthlaw.cli.family:family_command",
+        "Fit how the middle angle falls with depth over probes.",
+    ),
     "reproduce": ("depthlaw.cli.reproduce:reproduce_command", "Recompute published numbers and figures."),
     "show": ("depthlaw.cli.show:show_app", "Show what depthlaw sees: the environment."),
 }

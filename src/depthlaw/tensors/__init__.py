@@ -1,1 +1,1 @@
-"""PyTorch and compiled kernels: pure functions of arrays; no input or output, no printing."""
+"""Pure functions of torch tensors, the protocol of a residual stack, and the compiled CPU kernel."""

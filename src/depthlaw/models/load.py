@@ -1,0 +1,254 @@
+"""Loading a causal language model by id, folder or GGUF file, and refusing one that cannot be measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from depthlaw.errors import DepthlawError, InputError, UsageError
+from depthlaw.models.checks import Checks, check, check_tokens
+from depthlaw.models.language_model import LanguageModel
+from depthlaw.models.roles import Observation, Roles, find_roles, observe
+from depthlaw.models.tail import learn_tail
+
+DTYPES = {
+    "float32": torch.float32,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float64": torch.float64,
+}
+
+
+def load_model(
+    model: str | os.PathLike[str],
+    *,
+    revision: str | None = None,
+    dtype: str = "auto",
+    device: str = "auto",
+    device_map: Any = None,
+    roles: Roles | None = None,
+) -> LanguageModel:
+    """Load a causal language model and check that it can be measured.
+
+    Parameters
+    ----------
+    model
+        A folder, a GGUF file, the name of a folder in ``$DEPTHLAW_MODELS`` or in ``models`` of
+        ``$DEPTHLAW_CACHE``, or a model id of the hub.
+    revision
+        Branch, tag or commit on the hub.
+    dtype
+        ``auto`` takes the dtype of the stored weights; else ``float32``, ``bfloat16``, ``float16`` or
+        ``float64``.
+    device
+        ``auto`` takes an accelerator when there is one; else a torch device.
+    device_map
+        As transformers takes it, to spread the model over devices (needs accelerate); excludes ``device``.
+    roles
+        Its parts, for a layout that is not recognised.
+
+    Raises
+    ------
+    InputError
+        When it cannot be loaded, its layout is not recognised, or a check fails.
+    UsageError
+        For an unknown dtype or device.
+    """
+    name = os.fspath(model)
+    if device_map is not None and device != "auto":
+        raise UsageError("device and device_map exclude each other.", "Leave one of them out.")
+    where = None if device_map is not None else _device(device)
+    loaded, tokenizer = load_weights(name, revision=revision, dtype=dtype, device_map=device_map)
+    if where is not None:
+        loaded = loaded.to(where)
+    place, gguf = locate(name)
+    commit = getattr(loaded.config, "_commit_hash", None)
+    identity = {"model": name, "revision": revision, "commit": commit, "weights": _weights_hash(place, gguf)}
+    return adopt(loaded, tokenizer, name=name, roles=roles, identity=identity)
+
+
+def load_weights(
+    name: str, *, revision: str | None = None, dtype: str = "auto", device_map: Any = None
+) -> tuple[nn.Module, Any]:
+    """Load model and tokenizer with transformers, unchecked; as `load_model` takes them.
+
+    Raises
+    ------
+    InputError
+        When they cannot be loaded.
+    UsageError
+        For an unknown dtype.
+    """
+    arguments: dict[str, Any] = {"dtype": _dtype(dtype)}
+    place, gguf = locate(name)
+    for key, value in (("revision", revision), ("gguf_file", gguf), ("device_map", device_map)):
+        if value is not None:
+            arguments[key] = value
+    return _from_pretrained(name, place, arguments)
+
+
+def adopt(
+    model: nn.Module,
+    tokenizer: Any = None,
+    *,
+    name: str | None = None,
+    roles: Roles | None = None,
+    identity: dict[str, str | None] | None = None,
+) -> LanguageModel:
+    """Take a causal language model that is already in memory, and check that it can be measured.
+
+    Parameters
+    ----------
+    model
+        With the calling convention of transformers; is left as it was.
+    tokenizer
+        Callable as those of transformers are; ``None`` when only token ids will be given.
+    name
+        What to call it; ``None`` takes the class's name.
+    roles
+        Its parts; ``None`` finds them.
+    identity
+        Stored with results to tell its weights from others'.
+
+    Raises
+    ------
+    InputError
+        When its layout is not recognised, or a check fails.
+    """
+    name = name or type(model).__name__
+    ids = check_tokens(model)
+    embedding = model.get_input_embeddings()  # type: ignore[operator]
+    device = _compute_device(embedding)
+    ids = ids.to(device)
+    try:
+        seen = observe(model, ids)
+        roles = roles or find_roles(model, seen, _config_depth(model))
+        tail = learn_tail(model, roles, seen)
+        lm = LanguageModel(
+            name, model, tokenizer, roles, tail, _first_look(model, roles, seen, device), identity or {}
+        )
+        return dataclasses.replace(lm, checks=check(lm, seen, ids))
+    except DepthlawError:
+        raise
+    except (RuntimeError, TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
+        line = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise InputError(f"{name}: the model fails on {ids.shape[1]} tokens: {line}") from error
+
+
+def locate(name: str) -> tuple[str, str | None]:
+    """Return what transformers is given for ``name``: a folder or id, and the name of a GGUF file in it."""
+    path = Path(name)
+    if not path.exists():
+        path = next((root / name for root in model_folders() if (root / name).exists()), path)
+    if path.suffix == ".gguf" and (path.is_file() or not path.exists()):
+        if not path.exists():
+            raise InputError(f"{name}: there is no such file.")
+        return str(path.parent), path.name
+    return (str(path) if path.exists() else name), None
+
+
+def model_folders() -> list[Path]:
+    """Return where models are looked for by name: ``$DEPTHLAW_MODELS``, then ``models`` in our cache."""
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "depthlaw"
+    cache = Path(os.environ.get("DEPTHLAW_CACHE") or user)
+    own = os.environ.get("DEPTHLAW_MODELS")
+    return [*([Path(own)] if own else []), cache / "models"]
+
+
+def _from_pretrained(name: str, place: str, arguments: dict[str, Any]) -> tuple[nn.Module, Any]:
+    try:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+    except ImportError:
+        raise InputError(
+            "language models need transformers.", 'Install it with: pip install "depthlaw[llm]"'
+        ) from None
+    kept = {key: arguments[key] for key in ("revision", "gguf_file") if key in arguments}
+    try:
+        loaded = AutoModelForCausalLM.from_pretrained(place, trust_remote_code=False, **arguments)
+    except ImportError as error:
+        # Quantised weights and device maps need libraries of their own.
+        raise InputError(
+            f"{name}: {_line(error)}", "Install that library, or name unquantised weights."
+        ) from error
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+        raise InputError(f"{name}: the model cannot be loaded: {_line(error)}", _advice(name)) from error
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False, **kept)
+    except (OSError, ValueError, ImportError, KeyError, TypeError):
+        # Token ids can be given directly; who needs the tokenizer says so.
+        tokenizer = None
+    return loaded, tokenizer
+
+
+def _advice(name: str) -> str:
+    return f"Is {name!r} a folder, a .gguf file, a name in $DEPTHLAW_MODELS or a model id of the hub?"
+
+
+def _line(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 240 else f"{text[:239]}…"
+
+
+def _dtype(name: str) -> Any:
+    if name == "auto" or name in DTYPES:
+        return DTYPES.get(name, "auto")
+    raise UsageError(f'dtype "{name}" is not one of auto, {", ".join(DTYPES)}.')
+
+
+def _device(name: str) -> torch.device:
+    if name != "auto":
+        try:
+            return torch.device(name)
+        except RuntimeError:
+            raise UsageError(
+                f'device "{name}" is not known to torch.', "auto, cpu, cuda, cuda:1, mps …"
+            ) from None
+    if torch.accelerator.is_available():
+        return torch.device(torch.accelerator.current_accelerator() or "cpu")
+    return torch.device("cpu")
+
+
+def _config_depth(model: nn.Module) -> int | None:
+    config = model.config.get_text_config()  # type: ignore[operator, union-attr]
+    return getattr(config, "num_hidden_layers", None)
+
+
+def _compute_device(embedding: nn.Module) -> torch.device:
+    """Return where a module computes: offloaded weights live on no device between calls."""
+    device = next(embedding.parameters()).device
+    hook = getattr(embedding, "_hf_hook", None)
+    if device.type == "meta" and hook is not None:
+        return torch.device(hook.execution_device)
+    return device
+
+
+def _first_look(model: nn.Module, roles: Roles, seen: Observation, device: torch.device) -> Checks:
+    blocks = model.get_submodule(roles.blocks)
+    (last,) = seen.of(blocks[-1])  # type: ignore[index]
+    if last.output is None:
+        raise InputError(f"{roles.blocks}: the last block returns no state.")
+    return Checks(len(blocks), last.output.shape[-1], last.output.dtype, device)  # type: ignore[arg-type]
+
+
+def _weights_hash(place: str, gguf: str | None) -> str | None:
+    """Hash names, sizes, and the first and last MiB of the files of local weights; ``None`` for the hub's."""
+    import hashlib
+
+    folder = Path(place)
+    if not folder.is_dir():
+        return None
+    files = [folder / gguf] if gguf else sorted(folder.glob("*.safetensors")) + sorted(folder.glob("*.bin"))
+    digest = hashlib.sha256()
+    for path in [*files, folder / "config.json"]:
+        if path.is_file():
+            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+            with path.open("rb") as file:
+                digest.update(file.read(1 << 20))
+                file.seek(-min(1 << 20, path.stat().st_size), os.SEEK_END)
+                digest.update(file.read(1 << 20))
+    return digest.hexdigest()

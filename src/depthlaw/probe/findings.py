@@ -1,0 +1,92 @@
+"""What a probe says, in words: ends against middle, neighbouring updates, early stoppers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from depthlaw.probe.result import ProbeResult
+
+ALIGNED, FAR = math.pi / 4, 0.75 * math.pi / 2
+"""Below the first, neighbouring updates count as aligned; above the second, as far from aligned."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The numbers behind the sentences; angles in radians.
+
+    Attributes
+    ----------
+    first, middle, last
+        Mean theta_state of the first block, of the blocks between, and of the last.
+    middle_update
+        Mean theta_update between blocks of the middle.
+    alignment
+        ``aligned``, ``partly aligned`` or ``far from aligned``; ``None`` when there are no two updates.
+    early_share, early_share_low, early_share_high
+        Share of tokens in the cluster that stops early, with its interval; NaN when the data do not support a
+        second cluster.
+    first_among_early
+        Share of first tokens of documents among them; NaN without such a cluster.
+    """
+
+    first: float
+    middle: float
+    last: float
+    middle_update: float
+    alignment: str | None
+    early_share: float
+    early_share_low: float
+    early_share_high: float
+    first_among_early: float
+
+
+def findings(result: ProbeResult) -> Findings:
+    """Read the findings off a result."""
+    theta = result.layers("theta_state")
+    updates = result.layers("theta_update") if result.depth > 1 else np.empty(0)
+    inner = updates[1:-1] if len(updates) > 2 else updates
+    between = float(inner.mean()) if len(inner) else math.nan
+    early = None if result.trajectories is None else result.trajectories.early
+    return Findings(
+        first=float(theta[0]),
+        middle=result.middle(),
+        last=float(theta[-1]),
+        middle_update=between,
+        alignment=_alignment(between),
+        early_share=math.nan if early is None else early.share.value,
+        early_share_low=math.nan if early is None else early.share.low,
+        early_share_high=math.nan if early is None else early.share.high,
+        first_among_early=math.nan if early is None else early.first,
+    )
+
+
+def sentences(result: ProbeResult) -> tuple[str, ...]:
+    """Return the three sentences; fewer for a model too shallow to have a middle."""
+    found = findings(result)
+    said = []
+    if not math.isnan(found.middle):
+        ratio = min(found.first, found.last) / found.middle if found.middle else math.inf
+        verdict = "more than" if ratio > 1.25 else "about as much as" if ratio > 0.8 else "not more than"
+        said.append(
+            f"Ends and middle: the first block turns the state by {found.first:.2f} rad and the last by "
+            f"{found.last:.2f}, {verdict} the blocks between ({found.middle:.2f} on average)."
+        )
+    if found.alignment is not None:
+        said.append(
+            f"Neighbouring updates are {found.alignment}: {found.middle_update:.2f} rad apart on average "
+            f"(0 is aligned, {math.pi / 2:.2f} unrelated)."
+        )
+    if result.trajectories is not None:
+        said.append(f"Early stoppers: {result.trajectories.statement}")
+    return tuple(said)
+
+
+def _alignment(angle: float) -> str | None:
+    if math.isnan(angle):
+        return None
+    return "aligned" if angle < ALIGNED else "far from aligned" if angle > FAR else "partly aligned"

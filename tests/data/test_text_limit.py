@@ -1,0 +1,34 @@
+import pytest
+
+from depthlaw.data.text_limit import Limit, parse_limit
+from depthlaw.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("800", Limit(documents=800)),
+        ("800 documents", Limit(documents=800)),
+        ("1 document", Limit(documents=1)),
+        ("4,800 docs", Limit(documents=4800)),
+        ("50k tokens", Limit(tokens=50_000)),
+        ("1.5M Tokens", Limit(tokens=1_500_000)),
+        (" 2b tokens ", Limit(tokens=2 * 10**9)),
+        ("5k", Limit(documents=5000)),
+    ],
+)
+def test_limits_as_people_write_them(text, limit):
+    assert parse_limit(text) == limit
+
+
+@pytest.mark.parametrize("text", ["", "0", "-3", "1.5", "1.5 documents", "ten", "10 rows", "10 tokens more"])
+def test_what_is_no_limit(text):
+    with pytest.raises(UsageError, match="not understood"):
+        parse_limit(text)
+
+
+def test_reached():
+    assert not Limit().reached(10**9, 10**12)
+    assert Limit(documents=2).reached(2, 0)
+    assert Limit(tokens=5).reached(0, 7)
+    assert not Limit(tokens=5).reached(9, 4)
