@@ -18,7 +18,9 @@ def outlived(config: LabConfig, out: Path, kills: int, longest: float, seed: int
     """Run and kill until the run is done or has been killed so often; return how often that was."""
     # A server that has torch loaded and no threads: a life is then spent on training, not on importing.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["__main__", "depthlaw.lab.experiment", "depthlaw.lab.torch_engine"])
+    context.set_forkserver_preload(
+        ["__main__", "depthlaw.lab.experiment", "depthlaw.lab.torch_engine", "torch._dynamo"]
+    )
     first = context.Process(target=seconds, args=("0s",))  # until it has ended the server is still importing
     first.start()
     first.join()
