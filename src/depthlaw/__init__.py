@@ -12,20 +12,34 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from depthlaw.data.runs import RunTable, read_runs
+    from depthlaw.lab.config import LabConfig
+    from depthlaw.lab.experiment import train_lab
+    from depthlaw.lab.result import LabResult
     from depthlaw.laws.compare import compare
     from depthlaw.laws.fit import Fit, fit
     from depthlaw.laws.sensitivity import sensitivity
     from depthlaw.models.load import load_model
+    from depthlaw.planning.design import design
+    from depthlaw.planning.invert import reach
+    from depthlaw.planning.plan import plan
+    from depthlaw.planning.predict import predict_at
     from depthlaw.probe.run import probe
 
 _HOME = {
     "Fit": "depthlaw.laws.fit",
+    "LabConfig": "depthlaw.lab.config",
+    "LabResult": "depthlaw.lab.result",
     "RunTable": "depthlaw.data.runs",
     "compare": "depthlaw.laws.compare",
+    "design": "depthlaw.planning.design",
     "fit": "depthlaw.laws.fit",
     "load_model": "depthlaw.models.load",
+    "plan": "depthlaw.planning.plan",
+    "predict_at": "depthlaw.planning.predict",
+    "reach": "depthlaw.planning.invert",
     "read_runs": "depthlaw.data.runs",
     "sensitivity": "depthlaw.laws.sensitivity",
+    "train_lab": "depthlaw.lab.experiment",
 }
 
 _CALLABLE = {"probe": "depthlaw.probe"}
@@ -33,14 +47,21 @@ _CALLABLE = {"probe": "depthlaw.probe"}
 
 __all__ = [
     "Fit",
+    "LabConfig",
+    "LabResult",
     "RunTable",
     "__version__",
     "compare",
+    "design",
     "fit",
     "load_model",
+    "plan",
+    "predict_at",
     "probe",
+    "reach",
     "read_runs",
     "sensitivity",
+    "train_lab",
 ]
 
 
