@@ -204,9 +204,11 @@ def test_a_reader_that_goes_away_gets_no_complaint() -> None:
 
 def test_ctrl_c_in_a_running_command_is_130() -> None:
     process = python("""
-        import sys, time
+        import signal, sys, time
         from depthlaw.cli.app import build_app, run
 
+        # Tests started in the background by a shell inherit an ignored Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         app = build_app()
 
         @app.command
