@@ -16,8 +16,12 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,llm]'
 	touch $@
 
+# `make reproduce IDS=` runs everything, the laboratory too (tens of minutes); `SCALE=paper` the paper's protocols.
+IDS ?= fig2f appB3 theory
+SCALE ?= small
+
 reproduce: $(READY)
-	$(BIN)/depthlaw reproduce --scale small
+	$(BIN)/depthlaw reproduce $(IDS) --scale $(SCALE)
 
 test: lint
 	$(BIN)/pytest -n auto -m 'not slow and not gpu'
