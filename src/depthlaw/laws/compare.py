@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal  # noqa: F401 - the flags of FitConfig are resolved here
 
 import numpy as np
 from numpy.typing import NDArray

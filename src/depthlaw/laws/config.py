@@ -66,6 +66,8 @@ class FitConfig:
             raise UsageError(f"level {self.level:g} is not a confidence level.", "Use a share such as 0.95.")
         if self.starts < 64:
             raise UsageError(f"{self.starts} starts are too few to trust their agreement.", "Use 64 or more.")
+        if self.seed < 0:
+            raise UsageError(f"seed {self.seed} is negative.", "Use a whole number from 0.")
         if self.resamples < 100:
             raise UsageError(f"{self.resamples} resamples are too few for an interval.", "Use 100 or more.")
         if not self.delta > 0:
@@ -110,6 +112,11 @@ class FitConfig:
                 raise UsageError(f'cannot read the tie "{tie}".', "Write alpha_width=alpha_depth.")
             pairs.append((left, right))
         form = Form.parse(text, floor=self.floor, fixed=dict(self.fix), tied=tuple(pairs))
+        if self.depth_offset and form.offsets.get("depth"):
+            raise UsageError(
+                f"the form already has depth - {form.offsets['depth']:g}, and --depth-offset is set too.",
+                "Drop one of them.",
+            )
         if self.depth_offset and "depth" not in form.scales:
             raise UsageError("--depth-offset is set, but the form has no depth term.")
         return form.with_offsets({"depth": self.depth_offset}) if self.depth_offset else form

@@ -61,6 +61,8 @@ class Form:
         for name in [n for pair in self.tied for n in pair]:
             if not name.startswith("alpha_"):
                 raise UsageError(f"only exponents can be tied, not {name}.")
+        if not self.floor and self.fixed.get("floor"):
+            raise UsageError("the floor is switched off and fixed as well.", "Drop --no-floor, or --fix floor.")
         # A tie has a follower; one that is fixed leads instead.
         ordered = tuple((b, a) if a in self.fixed and b not in self.fixed else (a, b) for a, b in self.tied)
         object.__setattr__(self, "tied", ordered)
@@ -214,6 +216,11 @@ def bind(
     logs = [shifted_log(s, scales[s], form.offsets.get(s, 0.0)) for s in form.scales]
     centres = np.array([float(u.mean()) for u in logs])
     centred = tuple(u - c for u, c in zip(logs, centres, strict=True))
+    if form.fixed.get("floor", 0.0) >= losses.max():
+        raise UsageError(
+            f"floor cannot be fixed at {form.fixed['floor']:g}: the largest loss is {losses.max():g}.",
+            "A floor lies below the losses.",
+        )
     log_loss = np.log(losses)
     loss_centre = float(log_loss.mean())
     size = 2 * len(logs) + 1

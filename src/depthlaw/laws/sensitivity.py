@@ -163,12 +163,17 @@ def _setting(label: str, value: float, table: RunTable, config: FitConfig) -> Se
 
 def _exclusion(table: RunTable, config: SensitivityConfig) -> Curve:
     needed = 3 * (2 * len(config.resolve(table.columns).scales) + 1)
-    settings = [
-        _setting(f"without {k} highest", k, table.exclude_highest(k), config)
-        for k in EXCLUDED
-        if k < table.n_runs - needed
-    ]
+    settings = [_excluding(k, table, config) for k in EXCLUDED if k < table.n_runs - needed]
     return Curve("exclusion", "highest losses excluded", tuple(settings), base=0)
+
+
+def _excluding(k: int, table: RunTable, config: FitConfig) -> Setting:
+    label = f"without {k} highest"
+    try:
+        rest = table.exclude_highest(k)
+    except DepthlawError as error:  # ties at the cut can take all that is left
+        return Setting(label, k, 0, problem=error.message)
+    return _setting(label, k, rest, config)
 
 
 def _offset(table: RunTable, config: SensitivityConfig) -> Curve:

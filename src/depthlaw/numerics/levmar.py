@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depthlaw.numerics.affine import Index, MapBatch
+from depthlaw.numerics.linear import solve_stack
 from depthlaw.numerics.losses import Loss
 from depthlaw.numerics.terms import Array
 
@@ -244,8 +245,7 @@ def _damped(
     system = scaled + np.eye(scaled.shape[1]) * (damping[:, None] + pinned)[:, :, None]
 
     def solve(right: Array) -> Array:
-        solved = np.linalg.solve(system, (right * inverse)[:, :, None])[:, :, 0]
-        return solved.astype(np.float64, copy=False) * inverse
+        return solve_stack(system, right * inverse) * inverse
 
     return solve
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from depthlaw.numerics.linear import solve_stack
 from depthlaw.numerics.terms import Array
 
 LEAST_SHARE = 1e-3
@@ -67,7 +68,7 @@ def project_coefficients(
     # A whisper of ridge: equal exponents on collinear scales give equal columns.
     diagonal = np.diagonal(gram, axis1=1, axis2=2)
     gram = gram + 1e-9 * diagonal[:, :, None] * np.eye(gram.shape[1])
-    coefficients = np.linalg.solve(gram, weighted.sum(-1)[:, :, None])[:, :, 0]
+    coefficients = solve_stack(gram, weighted.sum(-1))
     coefficients = np.maximum(coefficients, LEAST_SHARE)
     params = np.zeros((starts, 2 * n_terms + 1))
     params[:, 0 : 2 * n_terms : 2] = np.log(coefficients[:, :n_terms])
