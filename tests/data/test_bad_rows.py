@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from depthlaw.data.runs import read_runs
@@ -31,7 +32,9 @@ def notice(table, code):
         ("-2.5", r"negative \(-2.5\)"),
         ("abc", r'not a number \("abc"\)'),
         ("3.1.4", r'not a number \("3.1.4"\)'),
-        ('"3,14"', r'not a number \("3,14"\)'),
+        ('"3,14"', r'unclear: decimal comma or thousands\? \("3,14"\)'),
+        ('"5,770"', r'unclear: decimal comma or thousands\? \("5,770"\)'),
+        ('"5,770e0"', r'unclear: decimal comma or thousands\? \("5,770e0"\)'),
         ('"1,23,456"', r'not a number \("1,23,456"\)'),
         ("0x10", r'not a number \("0x10"\)'),
         ("3M", r'not a number \("3M"\)'),
@@ -49,6 +52,47 @@ def test_reasons(tmp_path, cell, reason):
 def test_objects_that_are_no_numbers(cell):
     with pytest.raises(InputError, match=r"row 1 loss (missing|not a number)"):
         read_runs({"loss": [3.0, cell]})
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        np.ma.masked_array([3.5, 3.25, 2.875], mask=[0, 1, 0]),
+        np.ma.masked_array([3, 4, 2], mask=[0, 1, 0]),
+        list(np.ma.masked_array([3.5, 3.25, 2.875], mask=[0, 1, 0])),
+        pa.array([3.5, None, 2.875]),
+        pa.chunked_array([[3], [None, 2]]),
+    ],
+    ids=lambda loss: type(loss).__name__,
+)
+def test_what_a_mask_hides_is_missing_and_not_the_number_below_it(loss):
+    with pytest.raises(InputError, match=r"1 of 3 rows cannot be used:\nrow 1 loss (missing|NaN)\."):
+        read_runs({**GOOD, "loss": loss})
+    assert read_runs({**GOOD, "loss": loss}, drop_bad=True)["width"].tolist() == [512, 1024]
+
+
+def test_gaps_of_pandas_in_a_dict_are_missing():
+    pandas = pytest.importorskip("pandas")
+    for loss in (
+        pandas.array([3.5, None, 2.875], dtype="Float64"),
+        pandas.Series([3, None, 2], dtype="Int64"),
+    ):
+        with pytest.raises(InputError, match=r"1 of 3 rows cannot be used:\nrow 1 loss (missing|NaN)\."):
+            read_runs({**GOOD, "loss": loss})
+
+
+def test_a_mask_that_hides_nothing_changes_nothing():
+    table = read_runs({**GOOD, "loss": np.ma.masked_array(GOOD["loss"])})
+    assert table["loss"].tolist() == GOOD["loss"]
+
+
+def test_masked_labels_and_weights_are_missing():
+    weights = np.ma.masked_array([1.0, 1.0, 1.0], mask=[0, 0, 1])
+    with pytest.raises(InputError, match="row 2 w missing"):
+        read_runs({**GOOD, "w": weights}, weights="w")
+    labels = np.ma.masked_array(["a", "b", "c"], mask=[1, 0, 0])
+    with pytest.raises(InputError, match="row 0 id missing"):
+        read_runs({**GOOD, "id": labels}, cluster="id")
 
 
 def test_an_integer_too_large_for_float_is_infinite():

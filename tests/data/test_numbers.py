@@ -25,6 +25,38 @@ def test_commas_in_a_semicolon_file_are_not_guessed(tmp_path):
     assert read_runs(path)["tokens"].tolist() == [1234567890]
 
 
+@pytest.mark.parametrize("cell", ["3,145", "0,770", "0,770e1", "1,234e18", "-3,5"])
+@pytest.mark.parametrize("name", ["loss", "flops"])
+def test_a_comma_that_may_be_a_decimal_mark_is_not_guessed(name, cell):
+    source = {"loss": ["3.5", "3.25"], "flops": ["1e18", "2e18"]}
+    source[name][1] = cell
+    source = {key: source[key] for key in ("loss", name)}
+    if (name, cell) == ("flops", "3,145"):
+        assert read_runs(source)["flops"].tolist() == [1e18, 3145]
+        return
+    with pytest.raises(InputError, match=rf"row 1 {name} unclear: decimal comma or thousands\?"):
+        read_runs(source)
+
+
+def test_commas_that_can_only_mean_thousands_are_read():
+    source = {
+        "width": ["1,024"],
+        "depth": ["1,000"],
+        "params": ["7,000,000,000"],
+        "tokens": ["1,500"],
+        "flops": ["1,234.5e3"],
+        "loss": ["1,234.5"],
+    }
+    table = read_runs(source)
+    assert [table[name].tolist() for name in source] == [[1024], [1000], [7e9], [1500], [1234500], [1234.5]]
+
+
+def test_a_condition_does_not_guess_the_comma_of_a_loss_either():
+    source = {"loss": ["5,770", "3.5"], "tokens": ["1,000", "2,000"]}
+    assert read_runs(source, where="loss > 3")["loss"].tolist() == [3.5]
+    assert read_runs(source, where="tokens > 1500")["tokens"].tolist() == [2000]
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.uint64, np.float32, np.float64])
 def test_every_dtype_becomes_float64(dtype):
     table = read_runs({"width": np.array([64, 100], dtype), "loss": np.array([2, 1], dtype)})

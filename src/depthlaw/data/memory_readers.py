@@ -66,7 +66,7 @@ def _from_arrays(arrays: Mapping[Any, Any]) -> RawTable:
     cells: dict[str, Cells] = {}
     check_headers([str(name).strip() for name in arrays], "dict")
     for name, values in arrays.items():
-        column = np.asarray(values) if hasattr(values, "__array__") else _from_sequence(name, values)
+        column = _from_array(values) if hasattr(values, "__array__") else _from_sequence(name, values)
         if column.ndim != 1:
             raise InputError(
                 f'dict: "{name}" has shape {column.shape}; one value for each run is expected.',
@@ -78,6 +78,15 @@ def _from_arrays(arrays: Mapping[Any, Any]) -> RawTable:
         listing = ", ".join(f"{name} {length}" for name, length in list(lengths.items())[:8])
         raise InputError(f"dict: the arrays differ in length ({listing}).")
     return _in_memory("dict", cells, next(iter(lengths.values()), 0))
+
+
+def _from_array(values: Any) -> Cells:
+    """``values`` as it is; what a mask hides is ``None``, never the number that stands below the mask."""
+    column: Cells = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray) and (hidden := np.ma.getmaskarray(values)).any():
+        column = column.astype(object)
+        column[hidden] = None
+    return column
 
 
 def _from_sequence(name: Any, values: Any) -> Cells:

@@ -3,8 +3,10 @@
 What people write is read as they mean it: thousands commas (``1,234,567``), underscores (``1_000``) and,
 for counts, the suffixes of the field: ``350M`` parameters, ``300B`` tokens. A suffix is read rather than
 refused because in a column of parameters, tokens or FLOP it has one meaning; it is said in a notice,
-because such numbers are rounded. In a file whose cells are separated by ``;`` a single comma may be a
-decimal mark (``3,145``), and nothing is guessed: the cell is reported.
+because such numbers are rounded. A single comma may be a decimal mark (``3,145``) in a file whose cells are
+separated by ``;``, and in any file where the quantity is no count (a loss of ``5,770`` is rather 5.77 than
+5770), the number begins with 0, or an exponent follows (``1,234e18``). Nothing is guessed: the cell is
+reported.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from depthlaw.data.raw import Cells
 
 _MISSING = {"", "na", "n/a", "<na>", "null", "none", "nil", "-", "--", "."}
+_ONE_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?")
 _SUFFIXED = re.compile(r"([+]?[\d.]+)\s*([kKmMbBtT])")
 _FACTOR = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
@@ -49,13 +52,17 @@ class Numbers:
         return Numbers(self.values[keep], faults, tuple(new_row[row] for row in self.suffixed if keep[row]))
 
 
-def to_numbers(cells: Cells, *, suffixes: bool = False, semicolons: bool = False) -> Numbers:
+def to_numbers(
+    cells: Cells, *, counts: bool = False, suffixes: bool = False, semicolons: bool = False
+) -> Numbers:
     """Read a column as numbers.
 
     Parameters
     ----------
     cells
         (rows,), of any dtype.
+    counts
+        Whether these are counts, such that ``5,770`` is 5770 (widths, depths, tokens) and not perhaps 5.77.
     suffixes
         Whether ``7B`` means 7e9 here (counts) or is not a number (widths, depths, losses).
     semicolons
@@ -64,13 +71,14 @@ def to_numbers(cells: Cells, *, suffixes: bool = False, semicolons: bool = False
     if cells.dtype.kind in "iuf":
         values = cells.astype(np.float64)
         return Numbers(values, {int(row): "NaN" for row in np.flatnonzero(np.isnan(values))})
+    thousands = counts and not semicolons
     values = np.full(len(cells), np.nan)
     faults: dict[int, str] = {}
     suffixed: list[int] = []
     for row, cell in enumerate(cells):
-        number, why = _number(cell, semicolons)
+        number, why = _number(cell, thousands)
         if why is not None and suffixes and isinstance(cell, str) and (found := _SUFFIXED.fullmatch(cell)):
-            number, why = _number(found[1], semicolons)
+            number, why = _number(found[1], thousands)
             number *= _FACTOR[found[2].lower()]
             suffixed.append(row)
         values[row] = number
@@ -79,13 +87,14 @@ def to_numbers(cells: Cells, *, suffixes: bool = False, semicolons: bool = False
     return Numbers(values, faults, tuple(suffixed))
 
 
-def _number(cell: Any, semicolons: bool) -> tuple[float, str | None]:
+def _number(cell: Any, thousands: bool) -> tuple[float, str | None]:
     """Return (number, None), or (NaN, why there is none)."""
     if is_missing(cell):
         return np.nan, "missing"
     if isinstance(cell, str):
         if "," in cell:
-            if semicolons and cell.count(",") == 1:
+            certain = thousands and _THOUSANDS.fullmatch(cell) and not re.search(r"^[+-]?0|[eE]", cell)
+            if _ONE_COMMA.fullmatch(cell) and not certain:
                 return np.nan, f"unclear: decimal comma or thousands? ({shown(cell)})"
             if not _THOUSANDS.fullmatch(cell):
                 return np.nan, f"not a number ({shown(cell)})"
@@ -106,7 +115,7 @@ def is_missing(cell: Any) -> bool:
     if isinstance(cell, str):
         return cell.strip().casefold() in _MISSING
     # pandas.NA and NaT, without importing pandas to ask
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
+    return cell is None or cell is np.ma.masked or type(cell).__name__ in ("NAType", "NaTType")
 
 
 def labels(cells: Cells) -> NDArray[np.str_]:

@@ -27,7 +27,8 @@ from depthlaw.errors import InputError, Notice, UsageError, unknown_name
 
 __all__ = ["ColumnUse", "RunTable", "read_runs"]
 
-_COUNTS = ("params", "tokens", "flops")  # quantities in which 7B means 7e9
+_COUNTS = ("width", "depth", "params", "tokens", "flops")  # quantities in which 5,770 means 5770
+_LARGE_COUNTS = ("params", "tokens", "flops")  # quantities in which 7B means 7e9
 
 
 def read_runs(
@@ -196,7 +197,12 @@ def _columns_to_check(found: Columns, use: Collection[str] | None, source: str) 
 
 def _read_numbers(raw: RawTable, headers: dict[str, str]) -> dict[str, Numbers]:
     return {
-        name: to_numbers(raw.cells[header], suffixes=name in _COUNTS, semicolons=raw.semicolons)
+        name: to_numbers(
+            raw.cells[header],
+            counts=name in _COUNTS,
+            suffixes=name in _LARGE_COUNTS,
+            semicolons=raw.semicolons,
+        )
         for name, header in headers.items()
         if name != "cluster"
     }

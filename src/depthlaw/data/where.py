@@ -197,7 +197,10 @@ class _Condition:
             case ast.Name() | ast.Attribute() | ast.Constant(value=str()):
                 header = self.header(node)
                 numbers = to_numbers(
-                    self.table.cells[header], suffixes=True, semicolons=self.table.semicolons
+                    self.table.cells[header],
+                    counts=header != self.names.get("loss"),
+                    suffixes=True,
+                    semicolons=self.table.semicolons,
                 )
                 if np.isnan(numbers.values).all() and set(numbers.faults.values()) - {"missing", "NaN"}:
                     self.refuse(
