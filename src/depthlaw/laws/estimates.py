@@ -26,7 +26,6 @@ class Evidence:
     optimum: Optimum
     near: Curvature
     intervals: Mapping[str, Interval]
-    rivals: Mapping[str, float]
     covariance: Array  # of the internal parameters
     gaps: Sequence[Gap]
     scales: Mapping[str, Array]
@@ -53,7 +52,8 @@ def estimate(name: str, known: Evidence) -> Estimate:
     stderr = float(np.sqrt(variance)) * (value if name.startswith("c_") else 1.0)
     if known.near.exact:
         reason = "residuals at rounding level: the interval is rounding, not statistics"
-        return Estimate(name, value, stderr, (value - 2 * stderr, value + 2 * stderr), Status.OK, reason)
+        interval = (max(value - 2 * stderr, 0.0), value + 2 * stderr)
+        return Estimate(name, value, stderr, interval, Status.OK, reason)
     interval = (known.intervals[name].low, known.intervals[name].high)
     if _at_bound(name, known):
         where = "zero" if value == 0.0 else "the largest value allowed"
@@ -72,22 +72,37 @@ def _why_unknown(name: str, known: Evidence) -> str | None:
         partners = ", ".join(n for n in known.near.spectrum.unseen if n != name)
         return f"the table determines it only in combination with {partners}; {remedy}"
     if known.near.exact:
-        return None
+        effect = _effect(name, known)
+        return f"the {scale} term has no effect on these losses" if effect < NO_EFFECT else None
     exponent = known.intervals.get(f"alpha_{scale}")
     if name not in known.intervals or (name.startswith("c_") and exponent and exponent.high == np.inf):
         return f"alpha_{scale} has no upper end, so its coefficient has none"
     low, high = known.intervals[name].low, known.intervals[name].high
     if not np.isfinite(high) and name == "floor":
         return f"any floor from {low:.3g} up to the largest loss fits as well; {remedy}"
+    if not np.isfinite(high) and name.startswith("c_"):
+        return f"any value above {low:.3g} fits as well; {remedy}"
     if not np.isfinite(high):
         values = (
             f"{scale} takes {len(np.unique(known.scales[scale]))} values ({listing(known.scales[scale])})"
         )
         flat = f"any exponent above {low:.2f} fits as well" if low > 0 else "any exponent fits as well"
         return f"{values} and {flat}; {remedy}"
-    if name in known.rivals:
-        return f"another optimum, at {known.rivals[name]:.3g}, fits as well; {remedy}"
     return None
+
+
+NO_EFFECT = 1e-8
+"""Variation of a term, relative to the losses, below which an exact law does not contain it."""
+
+
+def _effect(name: str, known: Evidence) -> float:
+    """How much the term of a parameter varies over the runs, relative to the losses; one for the floor."""
+    if name == "floor":
+        return 1.0
+    at = 2 * known.bound.form.scales.index(scale_of(name))
+    a, alpha = known.optimum.params[at : at + 2]
+    term = np.exp(a - alpha * known.bound.log_scales[at // 2])
+    return float(np.ptp(term) / np.exp(known.bound.problem.log_loss).mean())
 
 
 def _at_bound(name: str, known: Evidence) -> bool:

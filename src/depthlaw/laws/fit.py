@@ -69,7 +69,6 @@ def fit(table: RunTable | Any, config: FitConfig | None = None, **settings: Any)
         optimum=optimum,
         near=near,
         intervals=found.intervals,
-        rivals=found.rivals,
         covariance=found.covariance,
         gaps=gaps,
         scales=scales,

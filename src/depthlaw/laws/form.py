@@ -62,7 +62,9 @@ class Form:
             if not name.startswith("alpha_"):
                 raise UsageError(f"only exponents can be tied, not {name}.")
         if not self.floor and self.fixed.get("floor"):
-            raise UsageError("the floor is switched off and fixed as well.", "Drop --no-floor, or --fix floor.")
+            raise UsageError(
+                "the floor is switched off and fixed as well.", "Drop --no-floor, or --fix floor."
+            )
         # A tie has a follower; one that is fixed leads instead.
         ordered = tuple((b, a) if a in self.fixed and b not in self.fixed else (a, b) for a, b in self.tied)
         object.__setattr__(self, "tied", ordered)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from depthlaw.laws.form import BoundForm, Form
+from depthlaw.laws.form import BoundForm, Form, scale_of
 from depthlaw.numerics.terms import Array
 
 COLLINEAR = 1e-6
@@ -128,24 +128,39 @@ def spectrum(bound: BoundForm, params: Array, pinned: NDArray[np.bool_], varianc
     variance
         s² of the log residuals.
     """
-    names = bound.form.param_names
     problem = bound.problem
     _, jacobian = problem.residuals(params[None])
+    weighted = jacobian[0] * np.sqrt(problem.weights / problem.weights.mean())
     free = problem.map.matrix[:, ~pinned]
-    columns = free.T @ (jacobian[0] * np.sqrt(problem.weights / problem.weights.mean()))
-    norm = np.linalg.norm(columns, axis=1)
-    norm = np.where(norm > 0, norm, 1.0)
+    columns = free.T @ weighted
+    norm = _norms(columns)
     _, singular, directions = np.linalg.svd((columns / norm[:, None]).T, full_matrices=False)
     seen = singular > RANK_TOLERANCE * singular.max()
     with np.errstate(divide="ignore"):
         condition = float(singular.max() / singular.min())
     root = (directions[seen] / singular[seen, None]) / norm  # (seen, free)
     covariance = variance * free @ (root.T @ root) @ free.T
+    return Spectrum(condition, covariance, _unseen(bound, weighted))
+
+
+def _norms(columns: Array) -> Array:
+    norm = np.linalg.norm(columns, axis=1)
+    return np.where(norm > 0, norm, 1.0)
+
+
+def _unseen(bound: BoundForm, weighted: Array) -> tuple[str, ...]:
+    """Parameters that can change together without changing the fit.
+
+    Coordinates at a bound are included: a floor at zero that could rise while a term makes up for it leaves
+    that term as undetermined as a floor in the open.
+    """
+    names, free = bound.form.param_names, bound.problem.map.matrix
+    columns = free.T @ weighted
+    _, singular, directions = np.linalg.svd((columns / _norms(columns)[:, None]).T, full_matrices=False)
     unseen: set[str] = set()
-    for direction in directions[~seen]:
+    for direction in directions[singular <= RANK_TOLERANCE * singular.max()]:
         effect = np.abs(free @ direction)  # in unit-column coordinates: comparable between parameters
         unseen |= {name for name, share in zip(names, effect, strict=True) if share > PARTICIPATION}
-    for name in names:  # a coefficient is undetermined when its functional leaves the seen directions
-        if name.startswith("c_") and f"alpha_{name[2:]}" in unseen:
-            unseen.add(name)
-    return Spectrum(condition, covariance, tuple(n for n in names if n in unseen))
+    # A coefficient is what its exponent makes it.
+    unseen |= {n for n in names if n.startswith("c_") and f"alpha_{scale_of(n)}" in unseen}
+    return tuple(n for n in names if n in unseen)

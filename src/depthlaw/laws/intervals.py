@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,9 +31,7 @@ class Interval:
 def profile_intervals(
     bound: BoundForm, optimum: Optimum, near: Curvature, gaps: Sequence[Gap], level: float
 ) -> tuple[dict[str, Interval], Array | None]:
-    """Profile every parameter that has a chance, in two rounds: exponents and floor, then coefficients.
-
-    The coefficient of an exponent without an upper end has none either, and following it would be long.
+    """Profile every parameter that has a chance.
 
     Returns
     -------
@@ -47,13 +45,7 @@ def profile_intervals(
     blocked = {scale for gap in gaps for scale in gap.scales}
     free = [bound.form.param_names[k] for k in bound.problem.map.pick]
     free = [n for n in free if scale_of(n) not in blocked and not in_combination(n, near)]
-    found, better = _profile(bound, optimum, near, [n for n in free if not n.startswith("c_")], level)
-    if better is not None:
-        return found, better
-    endless = {scale_of(n) for n, interval in found.items() if interval.high == np.inf}
-    names = [n for n in free if n.startswith("c_") and scale_of(n) not in endless]
-    coefficients, better = _profile(bound, optimum, near, names, level)
-    return found | coefficients, better
+    return _profile(bound, optimum, near, free, level)
 
 
 def in_combination(name: str, near: Curvature) -> bool:
@@ -65,29 +57,6 @@ def in_combination(name: str, near: Curvature) -> bool:
     own = {f"c_{scale_of(name)}", f"alpha_{scale_of(name)}"}
     unseen = set(near.spectrum.unseen)
     return name in unseen and not unseen <= own
-
-
-def rivals(
-    bound: BoundForm, optimum: Optimum, near: Curvature, intervals: Mapping[str, Interval], level: float
-) -> dict[str, float]:
-    """Values outside a parameter's interval at which some start ended that the data cannot tell from the
-    optimum.
-
-    Two optima far apart and equally good (the roles of two scales exchanged, say) defeat a profile that
-    follows one of them; the ends of the starts show both.
-    """
-    cut = optimum.cost + near.threshold(bound.problem.n_runs, level) ** 2 * near.unit
-    ends = np.concatenate([optimum.params[None], optimum.ends[optimum.end_costs <= cut]])
-    points = bound.to_point(ends)
-    found = {}
-    for name, low, high in zip(bound.form.param_names, points.min(0), points.max(0), strict=True):
-        if name in intervals:
-            inside = intervals[name]
-            slack = 1e-6 * (inside.high - inside.low)
-            for value in (to_value(name, float(low)), to_value(name, float(high))):
-                if not inside.low - slack <= value <= inside.high + slack:
-                    found[name] = value
-    return found
 
 
 def bootstrap_intervals(bound: BoundForm, sample: Bootstrap, level: float) -> dict[str, Interval]:
@@ -118,6 +87,7 @@ def _profile(
         [_quantity(bound, optimum, near, name) for name in names],
         threshold=threshold,
         unit=near.unit,
+        elsewhere=optimum.ends[np.isfinite(optimum.end_costs)],
     )
     if result.better is not None:
         return {}, result.better

@@ -14,7 +14,7 @@ from depthlaw.laws.bootstrap import bootstrap_bound
 from depthlaw.laws.config import FitConfig
 from depthlaw.laws.form import BoundForm
 from depthlaw.laws.identify import Gap
-from depthlaw.laws.intervals import Interval, bootstrap_intervals, profile_intervals, rivals
+from depthlaw.laws.intervals import Interval, bootstrap_intervals, profile_intervals
 from depthlaw.laws.optimum import Curvature, Optimum, curvature, restart
 from depthlaw.laws.sandwich import sandwich
 from depthlaw.numerics.terms import Array
@@ -71,8 +71,6 @@ class Uncertainty:
         Profile intervals with their curves: what the rows say if they are independent.
     intervals
         What is reported.
-    rivals
-        See `intervals.rivals`.
     method
         How errors and intervals were found, in words.
     """
@@ -82,7 +80,6 @@ class Uncertainty:
     covariance: Array
     profiles: Mapping[str, Interval]
     intervals: Mapping[str, Interval]
-    rivals: Mapping[str, float]
     method: str
     notices: tuple[Notice, ...] = ()
 
@@ -108,7 +105,6 @@ def uncertainty(
         covariance=near.spectrum.covariance,
         profiles=profiles,
         intervals=profiles,
-        rivals=rivals(bound, optimum, near, profiles, config.level),
         method="standard errors from s²(JᵀJ)⁻¹, profile likelihood intervals",
     )
     if near.exact:

@@ -29,7 +29,9 @@ def verdict(fit: Fit, scale: str = "depth") -> str:
     if estimate.interval is None or estimate.value is None:
         return f"{scale} exponent at the boundary of what is possible: {estimate.reason}."
     low, high = estimate.interval
-    head = f"{scale} exponent {estimate.value:.2f} [{low:.2f}, {high:.2f}]"
+    places = _places(low, high)
+    level = "" if fit.level == 0.95 else f" ({100 * fit.level:.4g} %)"
+    head = f"{scale} exponent {estimate.value:.{places}f} [{low:.{places}f}, {high:.{places}f}]{level}"
     if scale != "depth":
         return f"{head}."
     inside = [words for value, words in _MEANING.items() if low <= value <= high]
@@ -40,3 +42,12 @@ def verdict(fit: Fit, scale: str = "depth") -> str:
     if outside:
         parts.append("excludes " + " and ".join(outside))
     return f"{head}: {'; '.join(parts)}."
+
+
+def _places(low: float, high: float) -> int:
+    """Decimals with which no end of an interval is rounded across the value that it excludes or contains."""
+    for places in range(2, 6):
+        ends = round(low, places), round(high, places)
+        if all((low <= v <= high) == (ends[0] <= v <= ends[1]) for v in _MEANING):
+            return places
+    return 6

@@ -23,6 +23,10 @@ ZETA_TOLERANCE = 1e-5
 IMPROVEMENT = 1e-8
 """A constrained fit better than the optimum by this relative amount is a better optimum, not rounding."""
 MAX_ROUNDS = 60
+PATIENCE = 6
+"""Points of a ray after which its steps at least double: a profile that stays flat is left quickly."""
+MAX_CHECKS = 4
+"""Times that all rays are confronted with what the others have found."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +109,10 @@ class _Ray:
         return self.centre + self.sign * offset
 
     def bracket(self) -> tuple[float, list[float]]:
-        """The farthest distance still inside the threshold, and all distances found beyond it."""
-        inside = max(t for t, z in zip(self.offsets, self.zetas, strict=True) if z < self.threshold)
-        return inside, [t for t, z in zip(self.offsets, self.zetas, strict=True) if z >= self.threshold]
+        """The farthest distance still inside the threshold, and all farther ones beyond it."""
+        tried = list(zip(self.offsets, self.zetas, strict=True))
+        inside = max(t for t, z in tried if z < self.threshold)
+        return inside, [t for t, z in tried if z >= self.threshold and t > inside]
 
     def next_offset(self) -> float:
         """Where to look next: outwards until the threshold is bracketed, then a guarded secant."""
@@ -117,7 +122,8 @@ class _Ray:
             if inside == 0.0:
                 step = self.threshold * self.quantity.scale
             else:
-                step = inside * min(max(self.threshold / max(zeta, 1e-9), 1.3), 4.0)
+                factor = min(max(self.threshold / max(zeta, 1e-9), 1.3), 4.0)
+                step = inside * max(factor, 2.0 if len(self.offsets) > PATIENCE else 1.0)
             return min(step, self.limit)
         outside = min(beyond)
         zeta_out = self.zetas[self.offsets.index(outside)]
@@ -135,6 +141,7 @@ class _Ray:
         self.offsets.append(offset)
         self.zetas.append(zeta)
         self.points.append(point)
+        self.end = None
         inside, beyond = self.bracket()
         if abs(zeta - self.threshold) <= ZETA_TOLERANCE * self.threshold:
             self.end = offset
@@ -152,8 +159,13 @@ def profile(
     *,
     threshold: float,
     unit: float,
+    elsewhere: Array | None = None,
 ) -> Profiles:
     """Profile intervals of ``quantities`` around an optimum.
+
+    A profile followed from the optimum stays in one valley. So every point that was fitted for one quantity
+    and lies inside the threshold is a witness for all others: where it lies outside another's interval, that
+    interval's search goes on from there.
 
     Parameters
     ----------
@@ -165,23 +177,21 @@ def profile(
         Bound on |ζ|: the t quantile for the level wanted.
     unit
         Increase of the objective that is one ζ²: the residual variance s².
+    elsewhere
+        (points, params) further points to hold against the intervals: where other starts of the fit ended.
     """
     rays = [
         _Ray(q, float(q.functional @ optimum), sign, threshold, optimum)
         for q in quantities
         for sign in (-1.0, 1.0)
     ]
-    for _ in range(MAX_ROUNDS):
-        open_rays = [ray for ray in rays if ray.end is None]
-        if not open_rays:
+    strangers = np.empty((0, len(optimum))) if elsewhere is None else elsewhere
+    for _ in range(MAX_CHECKS):
+        better = _search(problem, optimum, cost, rays, unit)
+        if better is not None:
+            return Profiles(np.array([]), np.array([]), (), better=better)
+        if not _confront(problem, cost, rays, strangers, unit):
             break
-        offsets = [ray.next_offset() for ray in open_rays]
-        points, costs = _constrained_fits(problem, optimum, open_rays, offsets)
-        best = int(np.argmin(costs))
-        if costs[best] < cost * (1.0 - IMPROVEMENT):
-            return Profiles(np.array([]), np.array([]), (), better=points[best])
-        for ray, offset, point, value in zip(open_rays, offsets, points, costs, strict=True):
-            ray.record(offset, float(np.sqrt(max(value - cost, 0.0) / unit)), point)
     _add_midpoints(problem, optimum, cost, rays, unit)
     lower, upper, traces = [], [], []
     for down, up in zip(rays[::2], rays[1::2], strict=True):
@@ -192,6 +202,42 @@ def profile(
         order = np.argsort(value)
         traces.append(Trace(value[order], zeta[order]))
     return Profiles(np.array(lower), np.array(upper), tuple(traces))
+
+
+def _search(problem: LogProblem, optimum: Array, cost: float, rays: list[_Ray], unit: float) -> Array | None:
+    """Drive all rays to their ends; return a better optimum if one turns up."""
+    for _ in range(MAX_ROUNDS):
+        open_rays = [ray for ray in rays if ray.end is None]
+        if not open_rays:
+            break
+        offsets = [ray.next_offset() for ray in open_rays]
+        points, costs = _constrained_fits(problem, optimum, open_rays, offsets)
+        best = int(np.argmin(costs))
+        if costs[best] < cost * (1.0 - IMPROVEMENT):
+            improved: Array = points[best]
+            return improved
+        for ray, offset, point, value in zip(open_rays, offsets, points, costs, strict=True):
+            ray.record(offset, float(np.sqrt(max(value - cost, 0.0) / unit)), point)
+    return None
+
+
+def _confront(problem: LogProblem, cost: float, rays: list[_Ray], strangers: Array, unit: float) -> bool:
+    """Reopen every ray whose interval leaves out a point that fits as well; say whether there was one."""
+    found = np.concatenate([np.stack(ray.points) for ray in rays] + [strangers])
+    zetas = np.sqrt(np.maximum(problem.cost(found) - cost, 0.0) / unit)
+    reopened = False
+    for ray in rays:
+        inside = zetas < ray.threshold * (1.0 - 1e-6)
+        if ray.end is None or not np.isfinite(ray.end) or not inside.any():
+            continue
+        offsets = ray.sign * (found[inside] @ ray.quantity.functional - ray.centre)
+        farthest = int(np.argmax(offsets))
+        if offsets[farthest] > ray.end * (1.0 + 1e-3) and offsets[farthest] <= ray.limit:
+            ray.record(float(offsets[farthest]), float(zetas[inside][farthest]), found[inside][farthest])
+            if ray.end is not None and np.isfinite(ray.end):
+                ray.end = None
+            reopened = True
+    return reopened
 
 
 def _add_midpoints(problem: LogProblem, optimum: Array, cost: float, rays: list[_Ray], unit: float) -> None:
