@@ -12,6 +12,9 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from depthlaw.data.runs import RunTable, read_runs
+    from depthlaw.interventions.ablate import ablate
+    from depthlaw.interventions.execution import run_plan
+    from depthlaw.interventions.trace import causal_trace
     from depthlaw.laws.fit import Fit, fit
     from depthlaw.models.load import load_model
     from depthlaw.probe.run import probe
@@ -19,15 +22,29 @@ if TYPE_CHECKING:
 _HOME = {
     "Fit": "depthlaw.laws.fit",
     "RunTable": "depthlaw.data.runs",
+    "ablate": "depthlaw.interventions.ablate",
+    "causal_trace": "depthlaw.interventions.trace",
     "fit": "depthlaw.laws.fit",
     "load_model": "depthlaw.models.load",
     "read_runs": "depthlaw.data.runs",
+    "run_plan": "depthlaw.interventions.execution",
 }
 
 _CALLABLE = {"probe": "depthlaw.probe"}
 """Packages that are also the verb of their name."""
 
-__all__ = ["Fit", "RunTable", "__version__", "fit", "load_model", "probe", "read_runs"]
+__all__ = [
+    "Fit",
+    "RunTable",
+    "__version__",
+    "ablate",
+    "causal_trace",
+    "fit",
+    "load_model",
+    "probe",
+    "read_runs",
+    "run_plan",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -42,6 +42,7 @@ def ablate(
     out: str | Path | None = None,
     resume: bool = True,
     progress: Progress | None = None,
+    finish: Callable[[Run, Ablation], None] | None = None,
     **settings: Any,
 ) -> Ablation:
     """Run a language model with its blocks in other orders, and measure what that costs.
@@ -58,6 +59,8 @@ def ablate(
         Run folder; the same call continues a pass that was killed.
     resume
         ``False`` starts over in ``out``.
+    finish
+        What else to write into the folder before the run counts as done.
 
     Raises
     ------
@@ -89,6 +92,8 @@ def ablate(
         if not run.complete:
             run.write_table("documents.parquet", result.documents)
             run.write_table("plans.parquet", result.to_table())
+            if finish is not None:
+                finish(run, result)
         return result
 
 

@@ -47,6 +47,7 @@ def causal_trace(
     out: str | Path | None = None,
     resume: bool = True,
     progress: Progress | None = None,
+    finish: Callable[[Run, TraceResult], None] | None = None,
     **settings: Any,
 ) -> TraceResult:
     """Corrupt a subject, restore one state at a time, and read what brings the target back.
@@ -64,6 +65,8 @@ def causal_trace(
         Run folder; the same call continues a trace that was killed.
     resume
         ``False`` starts over in ``out``.
+    finish
+        What else to write into the folder before the run counts as done.
 
     Raises
     ------
@@ -95,6 +98,8 @@ def causal_trace(
         if not run.complete:
             run.write_table("cells.parquet", result.cells)
             run.write_table("prompts.parquet", result.prompts)
+            if finish is not None:
+                finish(run, result)
         return result
 
 
