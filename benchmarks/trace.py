@@ -67,10 +67,10 @@ def main() -> None:
         f"full forward, batch {rows}": lambda: naive(rows),
         f"full forward, batch {placed.predict + 1} (reference)": lambda: naive(placed.predict + 1),
     }
+    print(f"{lm.name}: {lm.depth} blocks; {len(cells)} cells × {options.samples} draws")
     print(
-        f"{lm.name}: {lm.depth} blocks; {len(cells)} cells × {options.samples} draws; threads {torch.get_num_threads()}"
+        f"machine: {os.cpu_count()} cores; {torch.get_num_threads()} threads; load {os.getloadavg()[0]:.1f}"
     )
-    print(f"machine: {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f} at the start")
     measured = {name: [] for name in ways}
     results = {}
     for _ in range(options.pairs):

@@ -47,12 +47,12 @@ class Placed:
 def place(prompt: Prompt, tokenizer: Any) -> Placed:
     """Tokenise a prompt together with its target and find both.
 
-    A target that the prompt holds behind the subject is read there; otherwise it is put behind the prompt.
+    A target that the prompt ends with is read there; otherwise it is put behind the prompt.
 
     Raises
     ------
     InputError
-        When subject or target are absent, ambiguous or not parted from each other; shows the tokens.
+        When the subject is absent, ambiguous or not parted from the target; shows the tokens.
     """
     text, target = _with_target(prompt)
     ids, spans = tokens_with_offsets(tokenizer, text)
@@ -67,33 +67,34 @@ def place(prompt: Prompt, tokenizer: Any) -> Placed:
         raise _refusal(prompt, f'the target "{prompt.target}" begins inside a token', words)
     if own[-1] > predict:
         raise _refusal(prompt, f'the subject "{prompt.subject}" is not before the target', words)
+    notices = []
+    if target[0] >= len(prompt.prompt) and _is_word(prompt.target.strip(), prompt.prompt[subject[1] :]):
+        said = "the target also stands within the prompt; it is read behind it"
+        notices.append(Notice("target-in-prompt", f"{prompt.id or 'prompt'}: {said}."))
     beyond = text[spans[own[0]][0] : subject[0]].strip() + text[subject[1] : spans[own[-1]][1]].strip()
-    said = f'{prompt.id or "prompt"}: the tokens of the subject "{prompt.subject}" also hold "{beyond}".'
+    if beyond:
+        said = f'the tokens of the subject "{prompt.subject}" also hold "{beyond}"'
+        notices.append(Notice("subject-token", f"{prompt.id or 'prompt'}: {said}."))
     return Placed(
         prompt,
         tuple(ids[: wanted[-1] + 1]),
         tuple(words[: wanted[-1] + 1]),
         (own[0], own[-1] + 1),
         predict,
-        (Notice("subject-token", said),) if beyond else (),
+        tuple(notices),
     )
 
 
 def _with_target(prompt: Prompt) -> tuple[str, Span]:
     """Return the text with the target in it, and where it is."""
     text, target = prompt.prompt, prompt.target.strip()
-    behind = max(text.find(prompt.subject), 0) + len(prompt.subject)
-    places = [start for start in _occurrences(text, target) if start >= behind]
-    if len(places) > 1:
-        raise InputError(
-            f'the target "{target}" stands {len(places)} times behind the subject in "{text}".',
-            "End the prompt before the target that is meant.",
-        )
-    if not places:
+    end = len(text.rstrip().rstrip(".!?"))
+    start = end - len(target)
+    if text[max(start, 0) : end] != target or text[start - 1 : start].isalnum():
         glue = "" if prompt.target[:1].isspace() or text[-1:].isspace() else " "
         text = f"{text}{glue}{prompt.target.rstrip()}"
-        places = [len(text) - len(target)]
-    return text, (places[0], places[0] + len(target))
+        start = len(text) - len(target)
+    return text, (start, start + len(target))
 
 
 def _find_subject(prompt: Prompt, text: str, words: Sequence[str]) -> Span:
@@ -125,11 +126,16 @@ def _occurrences(text: str, part: str) -> list[int]:
         places.append(start)
         start = text.find(part, start + 1)
 
-    def is_whole(start: int) -> bool:
-        around = (text[start - 1 : start] or " ") + (text[start + len(part) :][:1] or " ")
-        return not any(char.isalnum() for char in around)
+    return [start for start in places if _is_whole(text, start, part)] or places
 
-    return [start for start in places if is_whole(start)] or places
+
+def _is_whole(text: str, start: int, part: str) -> bool:
+    around = (text[max(start - 1, 0) : start] or " ") + (text[start + len(part) :][:1] or " ")
+    return not any(char.isalnum() for char in around)
+
+
+def _is_word(part: str, text: str) -> bool:
+    return any(_is_whole(text, start, part) for start in _occurrences(text, part))
 
 
 def _covering(spans: Sequence[Span], part: Span) -> list[int]:

@@ -84,7 +84,8 @@ def mergekit_yaml(plan: Plan, model: str, dtype: str) -> str:
     if not plan.sequential:
         raise UsageError(f'plan "{plan.name}" runs blocks side by side; no layer list can say that.')
     slices = "".join(
-        f"  - sources:\n      - model: {model}\n        layer_range: [{begin}, {end}]  # blocks {begin} to {end - 1}\n"
+        f"  - sources:\n      - model: {model}\n"
+        f"        layer_range: [{begin}, {end}]  # blocks {begin} to {end - 1}\n"
         for begin, end in _ranges(plan.executed)
     )
     return f"slices:\n{slices}merge_method: passthrough\ndtype: {dtype}\n"

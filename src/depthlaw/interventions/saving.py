@@ -1,4 +1,4 @@
-"""A plan as a model of its own: weights copied block by block, config consistent, loaded again and checked."""
+"""A plan as a model of its own: weights copied block by block, config consistent, loaded again, checked."""
 
 from __future__ import annotations
 

@@ -174,7 +174,8 @@ def in_groups(placed: Sequence[Placed], config: TraceConfig, device: str) -> lis
     A group's clean and corrupted rows fit one batch where possible; its restored rows of one block are cut
     into equal batches.
     """
-    order = sorted(range(len(placed)), key=lambda n: (len(placed[n].ids), n))
+    # The longest first, so that what does not fit into memory shows at once.
+    order = sorted(range(len(placed)), key=lambda n: (-len(placed[n].ids), n))
     groups: list[tuple[list[int], int]] = []
     while order:
         longest = len(placed[order[0]].ids)
@@ -182,11 +183,10 @@ def in_groups(placed: Sequence[Placed], config: TraceConfig, device: str) -> lis
         most = fixed or max(1, _BATCH_TOKENS.get(device, _BATCH_TOKENS_ELSEWHERE) // longest)
         count = max(1, most // (1 + config.samples))
         members, order = order[:count], order[count:]
-        spans = [
-            1 if config.span == "subject" else p.predict + 1 - p.subject[0]
-            for p in map(placed.__getitem__, members)
-        ]
-        rows = config.samples * sum(spans)
+        tokens = sum(
+            1 if config.span == "subject" else placed[n].predict + 1 - placed[n].subject[0] for n in members
+        )
+        rows = config.samples * tokens
         groups.append((members, fixed or math.ceil(rows / math.ceil(rows / most))))
     return groups
 

@@ -33,8 +33,9 @@ def ablate_text(result: Ablation) -> str:
         for row in result.to_table().to_pylist()
     ]
     text = (
-        f"{result.model}: {result.depth} blocks, {result.dtype} · {result.text}: {result.n_documents} documents, "
-        f"{result.n_tokens} tokens; intact {number(result.intact)} nats per token\n"
+        f"{result.model}: {result.depth} blocks, {result.dtype} · {result.text}: "
+        f"{result.n_documents} documents, {result.n_tokens} tokens; "
+        f"intact {number(result.intact)} nats per token\n"
         "Blocks count from 0; both ends of a range run.\n\n"
     )
     text += table(rows, _HEAD)
@@ -64,14 +65,18 @@ def averaging_text(result: Ablation) -> str:
     if (skips := result.skips) is not None:
         c, alpha = result.depth_law
         lines += [
-            f"skipping one of {skips.blocks} middle blocks costs {number(skips.mean, digits=3)} nats on average "
-            f"(median {number(skips.median, digits=3)}, {number(skips.lowest, digits=2)} to "
+            f"skipping one of {skips.blocks} middle blocks costs {number(skips.mean, digits=3)} nats on "
+            f"average (median {number(skips.median, digits=3)}, {number(skips.lowest, digits=2)} to "
             f"{number(skips.highest, digits=2)}; sd/mean {number(skips.variation, digits=2)})",
             f"  averaging predicts {number(skips.predicted, digits=2)}, evenly: the depth term "
             f"{number(c, digits=3)}·ℓ^-{number(alpha, digits=3)} = {number(skips.depth_term, digits=2)} "
             "for one block less",
         ]
-    if (swaps := result.swaps) is not None:
+    swaps = result.swaps
+    if swaps is not None and skips is not None and 1 in swaps.distances:
+        ratio = middle_swap_cost(result) / skips.mean
+        lines.append(f"swapping neighbours costs {number(ratio, digits=2)} times what skipping one costs")
+    if swaps is not None:
         shown = ", ".join(
             f"{number(cost, digits=3)} at {distance}"
             for distance, cost in zip(swaps.distances, swaps.cost, strict=True)
@@ -84,6 +89,16 @@ def averaging_text(result: Ablation) -> str:
                 f"a smooth flow {SWAP_IF_FLOW:g}"
             )
     return "".join(f"{line}\n" for line in lines)
+
+
+def middle_swap_cost(result: Ablation) -> float:
+    """Mean change of loss of neighbour swaps within the middle, nats per token."""
+    inside = [
+        n
+        for n, plan in enumerate(result.plans)
+        if plan.kind == "swap" and plan.size == 1 and plan.first and plan.first + 1 < result.depth - 1
+    ]
+    return float(result.delta_ce[inside].mean())
 
 
 def drop_text(result: Ablation, drop: Drop) -> str:
@@ -156,8 +171,10 @@ def ablate_figures(result: Ablation) -> dict[str, dict[str, bytes]]:
     for kind in ("skip", "swap", "repeat"):
         chosen = [r for r in rows if r["kind"] == kind and r["first"] is not None and r["size"] in (1, None)]
         if chosen:
-            names = ("first", "delta_ce", "delta_ce_stderr")
-            costs[kind] = tuple([row[name] for row in chosen] for name in names)
+            first, cost, error = (
+                [row[name] for row in chosen] for name in ("first", "delta_ce", "delta_ce_stderr")
+            )
+            costs[kind] = (first, cost, error)
     if costs:
         skips = result.skips
         with figure(size=(5.6, 3.2)) as (made, axes):

@@ -23,7 +23,8 @@ def trace_text(result: TraceResult) -> str:
     rows = result.rows
     draws = "draw" if result.samples == 1 else "draws"
     lines = [
-        f"{result.model}: {result.depth} blocks, {result.dtype} · {len(rows)} prompt{'s' * (len(rows) > 1)} · "
+        f"{result.model}: {result.depth} blocks, {result.dtype} · "
+        f"{len(rows)} prompt{'s' * (len(rows) > 1)} · "
         f"noise: {result.noise}, {result.samples} {draws}",
         f"invariants hold: largest relative difference {worst(result):.1e}",
         "",
@@ -35,7 +36,7 @@ def trace_text(result: TraceResult) -> str:
 
 def worst(result: TraceResult) -> float:
     """Largest relative difference that an invariant showed."""
-    return max(row["invariant_difference"] for row in result.rows)
+    return max(float(row["invariant_difference"]) for row in result.rows)
 
 
 def _prompt_text(result: TraceResult, row: dict[str, Any]) -> str:
@@ -46,7 +47,8 @@ def _prompt_text(result: TraceResult, row: dict[str, Any]) -> str:
     text = (
         f"{shown} → [{row['target'].strip()}]   (* corrupted)\n"
         f"p(target): clean {number(row['p_clean'])} (rank {row['rank_clean']}), corrupted "
-        f"{number(row['p_corrupt'], row['p_corrupt_stderr'])} ± {number(row['p_corrupt_stderr'], digits=2)}\n\n"
+        f"{number(row['p_corrupt'], row['p_corrupt_stderr'])} "
+        f"± {number(row['p_corrupt_stderr'], digits=2)}\n\n"
     )
     for kind in result.kinds:
         text += _kind_text(result, row, kind)

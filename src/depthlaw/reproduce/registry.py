@@ -50,6 +50,11 @@ EXPERIMENTS = (
         "How sure is the depth exponent: bootstrap, held-out splits, excluded rows, depth - 2",
         "depthlaw.reproduce.appb3:run",
     ),
+    Experiment(
+        "fig6",
+        "Causal tracing: an early group of states at the subject, a late one at the last token",
+        "depthlaw.reproduce.fig6:run",
+    ),
 )
 
 
