@@ -9,6 +9,7 @@ from torch import Tensor
 
 from depthlaw.interventions.agreement import mean_ranks, rank_agreement
 from depthlaw.interventions.averaging import middle_skips, middle_swaps
+from depthlaw.interventions.costs import plan_costs
 from depthlaw.interventions.execution import run_plan
 from depthlaw.interventions.generators import expand_plans
 from depthlaw.tensors.stack import Call, Trace
@@ -109,3 +110,18 @@ def test_rank_agreement():
     assert np.isnan(found.correlation[0, 3])
     assert found.correlation[0, 4] == pytest.approx(0.8)
     assert mean_ranks(np.array([5.0, 1, 5, 2])).tolist() == [3.5, 1, 3.5, 2]
+
+
+def test_costs_of_plans_on_any_stack():
+    stack = student("independent")
+    inputs = torch.randn(1, 40, WIDTH, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
+    target = run_plan(stack, inputs, "0-") + 0.01
+    found = plan_costs(stack, inputs, ["0-", "skip each"], lambda out: (out - target).square().mean(-1))
+    assert found.samples == 40
+    assert found.intact == pytest.approx(1e-4)
+    assert found.cost[0] == found.distance[0] == 0
+    one = run_plan(stack, inputs, "1-")
+    losses = (one - target).square().mean(-1).flatten() - 1e-4
+    assert found.cost[1] == pytest.approx(float(losses.mean()))
+    assert found.stderr[1] == pytest.approx(float(losses.std()) / 40**0.5)
+    assert found.distance[1] == pytest.approx(float((one - target + 0.01).square().mean()))

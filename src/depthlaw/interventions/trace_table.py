@@ -128,4 +128,5 @@ def stderr(values: NDArray[np.float64]) -> NDArray[np.float64]:
     if n < 2:
         return np.full(len(values), math.nan)
     error: NDArray[np.float64] = values.std(axis=1, ddof=1) / math.sqrt(n)
-    return error
+    # Equal values are exactly certain; their mean may round.
+    return np.where(np.ptp(values, axis=1) > 0, error, 0.0)
