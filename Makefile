@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup reproduce test lint docs bench clean
+.PHONY: setup reproduce test lint docs figures bench clean
 
 setup: $(READY)
 
@@ -30,6 +30,15 @@ lint: $(READY)
 
 docs: $(READY)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+# The figures of README and documentation, from the commands that these show.
+figures: $(READY)
+	$(BIN)/depthlaw fit examples/made_runs.csv --out docs/_build/figures/made --no-resume > /dev/null
+	$(BIN)/depthlaw reproduce fig2f --out docs/_build/figures/paper --no-resume
+	for name in parts profiles residuals; do \
+	  cp docs/_build/figures/made/$$name.svg docs/figures/made_$$name.svg || exit 1; done
+	grep -q 'made runs' docs/_build/figures/paper/fig2f/outcome.json || \
+	  cp docs/_build/figures/paper/fig2f/fig2f.svg docs/figures/fig2f.svg
 
 bench: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,lab]'

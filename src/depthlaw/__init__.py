@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from depthlaw.interventions.ablate import ablate
     from depthlaw.interventions.execution import run_plan
     from depthlaw.interventions.trace import causal_trace
+    from depthlaw.laws.compare import compare
     from depthlaw.laws.fit import Fit, fit
+    from depthlaw.laws.sensitivity import sensitivity
     from depthlaw.models.load import load_model
     from depthlaw.probe.run import probe
 
@@ -24,10 +26,12 @@ _HOME = {
     "RunTable": "depthlaw.data.runs",
     "ablate": "depthlaw.interventions.ablate",
     "causal_trace": "depthlaw.interventions.trace",
+    "compare": "depthlaw.laws.compare",
     "fit": "depthlaw.laws.fit",
     "load_model": "depthlaw.models.load",
     "read_runs": "depthlaw.data.runs",
     "run_plan": "depthlaw.interventions.execution",
+    "sensitivity": "depthlaw.laws.sensitivity",
 }
 
 _CALLABLE = {"probe": "depthlaw.probe"}
@@ -39,11 +43,13 @@ __all__ = [
     "__version__",
     "ablate",
     "causal_trace",
+    "compare",
     "fit",
     "load_model",
     "probe",
     "read_runs",
     "run_plan",
+    "sensitivity",
 ]
 
 

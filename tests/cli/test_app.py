@@ -60,7 +60,10 @@ def test_version(capsys: Printed) -> None:
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["shwo"], 'depthlaw: unknown command "shwo" (have: fit, reproduce, show).\nDid you mean show?\n'),
+        (
+            ["shwo"],
+            f'depthlaw: unknown command "shwo" (have: {", ".join(VERBS)}).\nDid you mean show?\n',
+        ),
         (["show", "evn"], 'depthlaw: show: unknown command "evn" (have: env).\nDid you mean env?\n'),
         (["show", "xyz"], 'depthlaw: show: unknown command "xyz" (have: env).\nSee depthlaw show --help.\n'),
         (["show", "env", "--jsn"], "depthlaw: show env: unknown option --jsn.\nDid you mean --json?\n"),

@@ -160,6 +160,19 @@ def test_identity_sees_content_and_not_place(tmp_path, lines):
     assert open_text(moved, text_column="id").identity != before
     moved.write_text(moved.read_text().replace("two", "six"))
     assert open_text(moved).identity != before
+    source = open_text(moved)
+    moved.unlink()
+    with pytest.raises(InputError, match="cannot be read"):
+        _ = source.identity
+
+
+def test_identity_of_a_large_file_sees_both_ends(tmp_path):
+    path = tmp_path / "large.txt"
+    seen = set()
+    for first, last in (("a", "z"), ("b", "z"), ("a", "y")):
+        path.write_bytes(first.encode() + b"-" * (17 << 20) + last.encode())
+        seen.add(open_text(path).identity)
+    assert len(seen) == 3
 
 
 def test_texts_in_memory():
@@ -239,6 +252,17 @@ def test_files_that_go_missing_on_the_way_are_a_broken_connection(hub, monkeypat
     monkeypatch.setattr(sys.modules["datasets"], "load_dataset", lambda *_, **__: Broken([], []))
     with pytest.raises(ConnectionError):
         read("a/b")
+
+
+def test_a_hub_out_of_reach_is_said_at_once_but_waited_for_on_the_way(monkeypatch):
+    def load_dataset(*_, **__):
+        raise ConnectionError("Couldn't reach 'a/b' on the Hub")
+
+    monkeypatch.setitem(sys.modules, "datasets", types.SimpleNamespace(load_dataset=load_dataset))
+    with pytest.raises(InputError, match=r"hf:a/b: the hub cannot be reached"):
+        list(open_text("a/b").documents())
+    with pytest.raises(ConnectionError):
+        list(open_text("a/b").documents(5))
 
 
 def test_what_the_hub_does_not_have(hub):

@@ -76,7 +76,7 @@ def test_no_term_and_a_term_twice_are_refused() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"fixed": {"alpha_width": 1.0}, "tied": (("alpha_width", "alpha_depth"),)},
+        {"fixed": {"alpha_width": 1.0, "alpha_depth": 2.0}, "tied": (("alpha_width", "alpha_depth"),)},
         {"tied": (("alpha_width", "alpha_depth"), ("alpha_depth", "alpha_width"))},
         {"tied": (("alpha_width", "alpha_width"),)},
         {"floor": False, "fixed": {"alpha_width": 1.0}, "tied": (("alpha_width", "alpha_depth"),) * 2},
@@ -135,3 +135,10 @@ def test_names_and_coordinates() -> None:
     assert to_value("c_width", np.log(300.0)) == pytest.approx(300.0)
     assert to_value("c_width", 1e4) == np.inf
     assert to_value("floor", 1.7) == 1.7
+
+
+def test_the_fixed_side_of_a_tie_leads() -> None:
+    """Fixing either side of a tie says the same."""
+    one = Form(("width", "depth"), fixed={"alpha_width": 1.0}, tied=(("alpha_width", "alpha_depth"),))
+    other = Form(("width", "depth"), fixed={"alpha_width": 1.0}, tied=(("alpha_depth", "alpha_width"),))
+    assert one == other

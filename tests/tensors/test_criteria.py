@@ -46,14 +46,14 @@ def test_hsic_equals_the_formula(seed, n):
 def test_hsic_is_unbiased_and_streams_to_zero_where_the_biased_one_says_alike():
     rng = np.random.default_rng(0)
     parts, biased = [], []
-    for _ in range(200):
+    for _ in range(80):
         x, y = rng.standard_normal((32, 8)), rng.standard_normal((32, 8))
         parts.append(CkaSums.of(tensors(x, y)))
         biased.append(biased_cka(x, y))
     result = reduce(CkaSums.merge, parts).cka()
     assert np.mean(biased) > 0.18
-    assert abs(result.value[0, 1]) < 0.02
-    assert (result.batches, result.tokens) == (200, 6400)
+    assert abs(result.value[0, 1]) < 0.03
+    assert (result.batches, result.tokens) == (80, 2560)
 
 
 def test_minibatches_agree_with_all_tokens_at_once():

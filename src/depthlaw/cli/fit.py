@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +49,9 @@ def fit_command(
     from depthlaw.report.fit import fit_payload, fit_text, table_text
 
     note(table_text(runs_table))
-    identity = {"data": runs_table.sha256, "against": against}
+    other = Path(against or "")
+    rival = hashlib.sha256(other.read_bytes()).hexdigest() if other.is_file() else against
+    identity = {"data": runs_table.sha256, "against": rival}
     with output.run("fit", config=config, identity=identity) as folder:
         result = fit(runs_table, config)
         check = None

@@ -40,6 +40,7 @@ def probe_command(
     from depthlaw.models import load_model
     from depthlaw.probe.run import described, open_source, probe
     from depthlaw.report.probe import probe_payload, probe_text
+    from depthlaw.report.probe_files import write_probe_files
 
     _quiet_libraries()
     source = open_source(text, config)
@@ -56,6 +57,7 @@ def probe_command(
         out=output.out,
         resume=output.resume,
         progress=_progress(),
+        also_write=lambda run, result: write_probe_files(run, result, lm.tokenizer.decode),
     )
     output.emit(probe_payload(result, described(result)), probe_text(result))
     return ExitCode.DONE

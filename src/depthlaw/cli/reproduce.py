@@ -47,10 +47,12 @@ def reproduce_command(
         output.emit(payload, "".join(f"{e.id:<8} {e.title}\n" for e in chosen))
         return ExitCode.DONE
     out = output.out or DEFAULT_OUT
+    # A folder nobody chose is a scratch pad: another scale or table starts it over.
+    resume = output.resume and output.out is not None
     outcomes = []
     for experiment in chosen:
         outcome = experiment.run(scale)
-        _write(out / experiment.id, outcome, scale, resume=output.resume)
+        _write(out / experiment.id, outcome, scale, resume=resume)
         outcomes.append(outcome)
         if not output.json:
             write_stdout(outcome_text(outcome) + "\n")

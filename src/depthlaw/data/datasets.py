@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import urllib.error
 import urllib.request
@@ -86,7 +87,7 @@ def find_dataset(name: str, *, download: bool = True) -> Path:
     try:
         with urllib.request.urlopen(dataset.url, timeout=TIMEOUT_S) as answer:
             content = answer.read()
-    except (urllib.error.URLError, OSError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
         raise InputError(
             f"dataset {name} is not on this machine and could not be fetched ({_reason(error)}).",
             f"Set DEPTHLAW_DATA to a folder that holds {dataset.path}, or try again with a connection.",

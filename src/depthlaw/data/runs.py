@@ -67,7 +67,7 @@ def read_runs(
     where
         Condition on rows, such as ``"loss < 3 and width >= 512"`` (see ``where.select_rows``).
     exclude_highest
-        Keep only rows whose loss is strictly below the K-th largest (SPEC section 1); 0 keeps all.
+        Keep only rows whose loss is strictly below the K-th largest, as the paper does with 40; 0 keeps all.
     drop_bad
         Leave bad rows out and count them, instead of refusing the table.
     drop_duplicates

@@ -169,7 +169,7 @@ class RunTable:
         """Keep only the rows whose loss is strictly below the ``k``-th largest; 0 keeps all.
 
         Rows that tie with the ``k``-th largest go too, so more than ``k`` may be left out. This selects on
-        the outcome and moves exponents (SPEC section 1): show a fit for several ``k``.
+        the outcome and moves exponents: show a fit for several ``k``.
 
         Raises
         ------

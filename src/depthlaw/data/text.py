@@ -135,15 +135,19 @@ class FilesText:
 
     @property
     def identity(self) -> str | None:
-        """Hash of the files' names under the root, sizes, and their first and last 8 MiB."""
+        """Hash of the files' names under the root, sizes, and their first and last 8 MiB.
+
+        Raises
+        ------
+        InputError
+            When a file cannot be read.
+        """
         digest = hashlib.sha256(f"{self.reader.text_column}".encode())
         for path in self.files:
-            digest.update(f"\0{self._label(path)}\0{path.stat().st_size}\0".encode())
-            with open(path, "rb") as file:
-                digest.update(file.read(_HASHED))
-                if path.stat().st_size > _HASHED:
-                    file.seek(-_HASHED, io.SEEK_END)
-                    digest.update(file.read(_HASHED))
+            try:
+                _add_file(digest, path, self._label(path))
+            except OSError as error:
+                raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
         return digest.hexdigest()
 
     def documents(self, skip: int = 0) -> Iterator[Document]:
@@ -155,6 +159,16 @@ class FilesText:
 
     def _label(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()
+
+
+def _add_file(digest: hashlib._Hash, path: Path, label: str) -> None:
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        digest.update(f"\0{label}\0{size}\0".encode())
+        digest.update(file.read(_HASHED))
+        if size > _HASHED:
+            file.seek(-_HASHED, io.SEEK_END)
+            digest.update(file.read(_HASHED))
 
 
 @dataclass(frozen=True)

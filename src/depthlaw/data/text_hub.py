@@ -71,6 +71,13 @@ class HubText:
             )
         except ValueError as error:  # an unknown configuration or split; the message lists the known
             raise InputError(f"{self.name}: {' '.join(str(error).split())[:300]}") from error
+        except ConnectionError as error:
+            if skip:
+                raise  # it was there a while ago, and may be again
+            raise InputError(
+                f"{self.name}: the hub cannot be reached ({error}).",
+                "Check the connection and HF_HUB_OFFLINE, or give a local file with --text.",
+            ) from error
         except Exception as error:
             # Only looked up by name: the class exists where the package is installed.
             if type(error).__name__ == "DatasetNotFoundError":

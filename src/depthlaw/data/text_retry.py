@@ -19,7 +19,10 @@ TRANSIENT_ERRNOS = frozenset(
 )
 """What network file systems answer while they are away."""
 
-_NETWORK_PACKAGES = frozenset({"aiohttp", "fsspec", "httpcore", "httpx", "requests", "urllib3"})
+_NETWORK_PACKAGES = frozenset(
+    {"aiohttp", "fsspec", "huggingface_hub", "requests", "urllib3"}
+    | {"httpcore", "httpcore2", "httpx", "httpx2"}
+)
 _ANSWERS_TO_REPEAT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,6 +126,24 @@ class Comparison:
         keys = ("name", "n_params", "mse", "aic", "aicc", "bic", "held_out", "held_out_spread",
                 "extrapolated", "extrapolated_bias", "problem")  # fmt: skip
         return pa.table({key: [getattr(c, key) for c in self.contenders] for key in keys})
+
+    def _repr_html_(self) -> str:
+        cells = [
+            (
+                c.name,
+                c.n_params,
+                f"{c.aicc:.1f}",
+                f"{100 * c.held_out:.2f} %",
+                f"{100 * c.extrapolated:.2f} %",
+            )
+            if not c.problem
+            else (c.name, "–", "–", "–", c.problem)
+            for c in self.contenders
+        ]
+        head = ("form", "params", "AICc", "held out", "largest out")
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(str(v))}</td>' for v in row)}</tr>" for row in cells)
+        titles = "".join(f"<th>{h}</th>" for h in head)
+        return f"<table><caption>{escape(self.sentence)}</caption><tr>{titles}</tr>{rows}</table>"
 
 
 def compare(table: RunTable | Any, config: CompareConfig | None = None, **settings: Any) -> Comparison:

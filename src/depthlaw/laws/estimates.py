@@ -78,7 +78,7 @@ def _why_unknown(name: str, known: Evidence) -> str | None:
         return f"alpha_{scale} has no upper end, so its coefficient has none"
     low, high = known.intervals[name].low, known.intervals[name].high
     if not np.isfinite(high) and name == "floor":
-        return f"any floor from {low:.3g} up to the smallest loss fits as well; {remedy}"
+        return f"any floor from {low:.3g} up to the largest loss fits as well; {remedy}"
     if not np.isfinite(high):
         values = (
             f"{scale} takes {len(np.unique(known.scales[scale]))} values ({listing(known.scales[scale])})"

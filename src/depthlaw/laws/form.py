@@ -61,6 +61,9 @@ class Form:
         for name in [n for pair in self.tied for n in pair]:
             if not name.startswith("alpha_"):
                 raise UsageError(f"only exponents can be tied, not {name}.")
+        # A tie has a follower; one that is fixed leads instead.
+        ordered = tuple((b, a) if a in self.fixed and b not in self.fixed else (a, b) for a, b in self.tied)
+        object.__setattr__(self, "tied", ordered)
         for name in self.offsets:
             if name not in self.scales:
                 raise unknown_name("scale", name, self.scales)
@@ -216,8 +219,8 @@ def bind(
     size = 2 * len(logs) + 1
     lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
     lower[1:-1:2], upper[1:-1:2] = 0.0, LARGEST_EXPONENT
-    # At a floor equal to the smallest loss that run's terms would have to vanish.
-    lower[-1], upper[-1] = 0.0, float(np.exp(log_loss.min() - loss_centre))
+    # Noise may put the lowest losses below the floor, so it is not bounded by the smallest one.
+    lower[-1], upper[-1] = 0.0, float(np.exp(log_loss.max() - loss_centre))
     step_limit = np.tile([2.0, 1.0], len(logs) + 1)[:size]
     step_limit[-1] = 0.5
     transform, shift = np.eye(size), np.zeros(size)

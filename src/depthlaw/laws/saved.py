@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from depthlaw.laws.result import Fit
 
 SCHEMA = "depthlaw.fit/1"
+
+T = TypeVar("T")
 
 
 def fit_document(fit: Fit) -> str:
@@ -79,6 +81,21 @@ def _pair(ends: list[Any]) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def _typed(cls: type[T], values: dict[str, Any], **parts: Any) -> T:
+    """Build a dataclass from ``values``, each of the type that its field has, and ``parts`` as they are.
+
+    Raises
+    ------
+    TypeError
+        If a value has another type.
+    """
+    hints = get_type_hints(cls)
+    for name, value in _numbers(values).items():
+        if name not in parts and not isinstance(value, hints[name]):
+            raise TypeError(f"{name} is {value!r}")
+    return cls(**{**_numbers(values), **parts})
+
+
 def _checked(fit: Fit) -> Fit:
     """Return a fit whose parts suit each other.
 
@@ -96,6 +113,10 @@ def _checked(fit: Fit) -> Fit:
         raise ValueError("columns of the data are missing")
     if len({values.shape for values in fit.data.values()}) > 1 or fit.data["loss"].ndim != 1:
         raise ValueError("columns of the data differ in length")
+    if not all((fit.data[name] > 0).all() for name in (*fit.form.scales, "loss")):
+        raise ValueError("columns of the data hold values that are not positive")
+    if any(c.value.ndim != 1 or c.value.shape != c.zeta.shape for c in fit.profiles):
+        raise ValueError("a profile has not as many values as zetas")
     return fit
 
 
@@ -103,38 +124,38 @@ def _structure(document: dict[str, Any]) -> Fit:
     from depthlaw.laws.result import Certificate, Estimate, Fit, ProfileCurve, Quality, Status
 
     form = document["form"]
+    scalars = {"level": float, "errors": str, "objective": str, "delta": float, "source": str}
+    for name, kind in scalars.items():
+        if not isinstance(document[name], kind):
+            raise TypeError(f"{name} is {document[name]!r}")
     return Fit(
-        form=Form(
+        form=_typed(
+            Form,
+            {"floor": form["floor"]},
             scales=tuple(form["scales"]),
-            floor=form["floor"],
-            offsets=form["offsets"],
-            fixed=form["fixed"],
+            offsets={name: float(value) for name, value in form["offsets"].items()},
+            fixed={name: float(value) for name, value in form["fixed"].items()},
             tied=tuple((left, right) for left, right in form["tied"]),
         ),
         params=tuple(
-            Estimate(
-                **{
-                    **_numbers(p),
-                    "status": Status(p["status"]),
-                    "interval": None if p["interval"] is None else _pair(p["interval"]),
-                }
+            _typed(
+                Estimate,
+                p,
+                status=Status(p["status"]),
+                interval=None if p["interval"] is None else _pair(p["interval"]),
             )
             for p in document["params"]
         ),
         point=_floats(document["point"]),
         covariance=_floats(document["covariance"]),
-        quality=Quality(**_numbers(document["quality"])),
-        certificate=Certificate(**_numbers(document["certificate"])),
+        quality=_typed(Quality, document["quality"]),
+        certificate=_typed(Certificate, document["certificate"]),
         profiles=tuple(
-            ProfileCurve(c["name"], _floats(c["value"]), _floats(c["zeta"]), c["threshold"])
+            _typed(ProfileCurve, c, value=_floats(c["value"]), zeta=_floats(c["zeta"]))
             for c in document["profiles"]
         ),
-        notices=tuple(Notice(n["code"], n["message"], tuple(n["rows"])) for n in document["notices"]),
-        level=document["level"],
-        errors=document["errors"],
-        objective=document["objective"],
-        delta=document["delta"],
+        notices=tuple(_typed(Notice, n, rows=tuple(map(int, n["rows"]))) for n in document["notices"]),
+        **{name: document[name] for name in scalars},
         data={name: _floats(values) for name, values in document["data"].items()},
-        source=document["source"],
-        history=tuple(document["history"]),
+        history=tuple(map(str, document["history"])),
     )

@@ -139,7 +139,7 @@ def uncertainty(
         index,
         resamples=config.resamples,
         seed=config.seed,
-        others=_distinct_ends(bound, optimum, near),
+        others=distinct_starts(bound, optimum, near),
     )
     return replace(
         plain,
@@ -165,7 +165,7 @@ def _profiled(
     )
 
 
-def _distinct_ends(bound: BoundForm, optimum: Optimum, near: Curvature) -> Array:
+def distinct_starts(bound: BoundForm, optimum: Optimum, near: Curvature) -> Array:
     """Further starts for resamples: points around the optimum, two standard errors away along each axis of
     the covariance, and wherever else starts of the fit ended.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from depthlaw.laws.result import Fit, Status
 
 INVERSE_DEPTH = 1.0
-"""Exponent of ensemble averaging (paper, section 3; SPEC section 0)."""
+"""Exponent of ensemble averaging (paper, section 3)."""
 SMOOTH_DYNAMICS = 3.0
 """Exponent of a converged discretisation of smooth dynamics by plain residual steps."""
 

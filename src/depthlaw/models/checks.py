@@ -39,6 +39,9 @@ class Checks:
         Last state after running the blocks again with captured arguments, against the captured one.
     future_difference
         States before a changed last token, against those before the change: 0 for a causal model.
+    left_padding_difference
+        Last state of a row that is padded on the left, against that of the row alone; large for recurrent
+        models whose code lets padding into their memory.
     hidden_states_last
         What the last entry of the library's ``hidden_states`` is: ``raw``, ``normed``, ``other``, or
         ``absent`` when there are none.
@@ -54,8 +57,19 @@ class Checks:
     logits_difference: float = float("nan")
     replay_difference: float = float("nan")
     future_difference: float = float("nan")
+    left_padding_difference: float = float("nan")
     hidden_states_last: str = "absent"
     hidden_states_first: int | None = None
+
+    @property
+    def tolerance(self) -> float:
+        """Largest difference that rounding explains, in the dtype of the states."""
+        return 1e-4 if self.dtype in (torch.float32, torch.float64) else 2e-2
+
+    @property
+    def minds_left_padding(self) -> bool:
+        """Whether padding on the left changes the states of real tokens."""
+        return self.left_padding_difference > 10 * self.tolerance
 
 
 def check_tokens(model: nn.Module, tokens: int = TOKENS) -> Tensor:
@@ -81,7 +95,7 @@ def check(language_model: LanguageModel, seen: Observation, ids: Tensor) -> Chec
         When the model is not causal, or cannot be replayed; says which and by how much.
     """
     lm, checks = language_model, language_model.checks
-    tolerance = 1e-4 if checks.dtype in (torch.float32, torch.float64) else 2e-2
+    tolerance = checks.tolerance
     trace = lm.capture(lm.tokens(ids))
     logits = difference(lm.finish(trace.states[-1]), seen.logits)
     replay = difference(run_blocks(lm, trace.states[0], trace.calls), trace.states[-1])
@@ -109,9 +123,18 @@ def check(language_model: LanguageModel, seen: Observation, ids: Tensor) -> Chec
         logits_difference=logits,
         replay_difference=replay,
         future_difference=future,
+        left_padding_difference=_left_padding(lm, ids, trace.states[-1]),
         hidden_states_last=last,
         hidden_states_first=first,
     )
+
+
+def _left_padding(lm: LanguageModel, ids: Tensor, alone: Tensor) -> float:
+    pads = 3
+    mask = torch.ones(1, pads + ids.shape[1], dtype=torch.bool)
+    mask[:, :pads] = False
+    padded = lm.capture(lm.tokens(torch.cat([ids[:, :1].expand(1, pads), ids], dim=1), mask))
+    return difference(padded.states[-1][:, pads:], alone)
 
 
 def difference(got: Tensor, expected: Tensor) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from depthlaw.errors import InputError
 from depthlaw.models.hooks import editing_output, recording, untouched
 from depthlaw.models.roles import Roles
 from depthlaw.models.tail import Tail
@@ -125,7 +126,17 @@ class LanguageModel:
         """Run the model's own forward pass without its head; see `Stack.capture`.
 
         ``pick`` must not return the state itself, which a later block may overwrite.
+
+        Raises
+        ------
+        InputError
+            For padding on the left with a model whose states it changes.
         """
+        if inputs.mask is not None and self.checks.minds_left_padding and not bool(inputs.mask[:, 0].all()):
+            raise InputError(
+                f"{self.name}: padding on the left changes the states of real tokens in this model.",
+                "Pad on the right.",
+            )
         embedding = self.model.get_submodule(self.roles.embedding)
         with (
             untouched(self.model),

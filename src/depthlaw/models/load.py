@@ -38,7 +38,8 @@ def load_model(
     Parameters
     ----------
     model
-        A folder, a GGUF file, the name of a folder in ``$DEPTHLAW_MODELS``, or a model id of the hub.
+        A folder, a GGUF file, the name of a folder in ``$DEPTHLAW_MODELS`` or in ``models`` of
+        ``$DEPTHLAW_CACHE``, or a model id of the hub.
     revision
         Branch, tag or commit on the hub.
     dtype
@@ -142,13 +143,21 @@ def adopt(
 def locate(name: str) -> tuple[str, str | None]:
     """Return what transformers is given for ``name``: a folder or id, and the name of a GGUF file in it."""
     path = Path(name)
-    if not path.exists() and (root := os.environ.get("DEPTHLAW_MODELS")) and (Path(root) / name).exists():
-        path = Path(root) / name
+    if not path.exists():
+        path = next((root / name for root in model_folders() if (root / name).exists()), path)
     if path.suffix == ".gguf" and (path.is_file() or not path.exists()):
         if not path.exists():
             raise InputError(f"{name}: there is no such file.")
         return str(path.parent), path.name
     return (str(path) if path.exists() else name), None
+
+
+def model_folders() -> list[Path]:
+    """Return where models are looked for by name: ``$DEPTHLAW_MODELS``, then ``models`` in our cache."""
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "depthlaw"
+    cache = Path(os.environ.get("DEPTHLAW_CACHE") or user)
+    own = os.environ.get("DEPTHLAW_MODELS")
+    return [*([Path(own)] if own else []), cache / "models"]
 
 
 def _from_pretrained(name: str, place: str, arguments: dict[str, Any]) -> tuple[nn.Module, Any]:

@@ -6,6 +6,7 @@ from one observed pass and then hold for any state, token by token.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -91,21 +92,30 @@ def learn_tail(model: nn.Module, roles: Roles, seen: Observation) -> Tail:
 
 
 def _after_head(model: nn.Module, raw: Tensor | None, logits: Tensor) -> tuple[float, float | None]:
-    scale = scale_between(raw, logits)
-    if scale is not None:
-        return _exact(scale, model), None
-    cap = getattr(_text_config(model), "final_logit_softcapping", None)
-    if cap and raw is not None:
-        # Undoing the cap loses precision where it bites, so it is redone and compared instead.
-        undone = cap * torch.atanh((logits.double() / cap).clamp(-0.99, 0.99))
-        guess = scale_between(raw, undone, 0.05)
-        for factor in (1.0, _exact(1.0 if guess is None else guess, model)):
-            if scale_between(cap * torch.tanh(raw.double() * factor / cap), logits) is not None:
-                return factor, float(cap)
-    raise InputError(
-        f"{type(model).__name__}: its logits cannot be reproduced from the output of its head.",
-        "A scale or a cap on the logits is understood; something else happens to them here.",
-    )
+    """Return the scale and the cap that come nearest to turning the head's output into the logits."""
+    known = [number for number in _numbers(model) if number > 0]
+    best: tuple[float, float, float | None] = (math.inf, 1.0, None)
+    if raw is not None:
+        z, target = raw.double(), logits.double()
+        plain = scale_between(raw, logits, math.inf) or 1.0
+        tries: list[tuple[float, float | None]] = [(_exact(plain, model), None)]
+        for cap in known:
+            # Undoing the cap loses precision where it bites, so it is redone and compared instead.
+            undone = cap * torch.atanh((target / cap).clamp(-0.99, 0.99))
+            factor = _exact(scale_between(raw, undone, math.inf) or 1.0, model)
+            tries += [(factor, cap), (1.0, cap)]
+        for scale, limit in tries:
+            made = z * scale if limit is None else limit * torch.tanh(z * scale / limit)
+            gap = float((made - target).norm() / target.norm())
+            # What explains no more than rounding does is not preferred to a simpler account.
+            if gap < best[0] / 2:
+                best = (gap, scale, limit)
+    if best[0] > _TOLERANCE:
+        raise InputError(
+            f"{type(model).__name__}: its logits cannot be reproduced from the output of its head.",
+            "A scale or a cap on the logits is understood; something else happens to them here.",
+        )
+    return best[1], best[2]
 
 
 def _text_config(model: nn.Module) -> object:
@@ -113,9 +123,14 @@ def _text_config(model: nn.Module) -> object:
     return config.get_text_config() if hasattr(config, "get_text_config") else config  # type: ignore[operator]
 
 
+def _numbers(model: nn.Module) -> list[float]:
+    values = vars(_text_config(model)).values()
+    return sorted({float(x) for x in values if isinstance(x, int | float) and not isinstance(x, bool) and x})
+
+
 def _exact(scale: float, model: nn.Module) -> float:
     """Return the number that a measured scale stands for: 1, or what the config holds, or its reciprocal."""
-    numbers = [float(x) for x in vars(_text_config(model)).values() if isinstance(x, int | float) and x]
+    numbers = _numbers(model)
     known = [1.0, *numbers, *(1 / number for number in numbers)]
     nearest = min(known, key=lambda number: abs(number - scale))
     return nearest if abs(nearest - scale) <= _TOLERANCE * abs(scale) else scale

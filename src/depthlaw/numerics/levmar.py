@@ -346,7 +346,10 @@ def _solve_block(
         # Closer to the minimum than the cost can resolve, only the step itself can be trusted.
         blind = (np.abs(promised) <= 1e-11 * point.cost) & (new.cost <= point.cost * (1 + 1e-11))
         accept = (better | blind) & np.isfinite(new.cost)
-        point.replace(accept, new)
+        if accept.all():
+            point = new
+        else:
+            point.replace(accept, new)
         shrink = np.maximum(1.0 / 3.0, 1.0 - (2.0 * np.where(better, gain, 1.0) - 1.0) ** 3)
         damping = np.where(accept, np.maximum(damping * shrink, LEAST_DAMPING), damping * growth)
         growth = np.where(accept, 2.0, growth * 2.0)

@@ -61,9 +61,9 @@ class LogProblem:
 
     def residuals(self, params: Array) -> tuple[Array, Array]:
         """Log residuals (batch, runs) and their derivatives by the parameters (batch, params, runs)."""
-        value, jacobian = evaluate_terms(self.terms, params, self.n_runs)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            jacobian /= value[:, None, :]
+            value, jacobian = evaluate_terms(self.terms, params, self.n_runs)
+            jacobian *= (1.0 / value)[:, None, :]
             residual = np.log(value, out=value)
             residual -= self.log_loss
         return residual, jacobian

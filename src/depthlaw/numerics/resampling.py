@@ -1,9 +1,9 @@
 """Resampling: the same fit to many reweighted versions of one table, all solved side by side.
 
 A resample is a vector of weights: how often each row (or each cluster of rows) was drawn, or zero for what
-was left out. Refits start at the optimum of the whole table and, so that they are not trapped near it, at
-another admissible point each; afterwards every resample is tried on the solution of every other (one matrix
-product gives all those objectives), and whoever finds a better one starts again from there.
+was left out. Refits start at the optimum of the whole table. So that they are not trapped near it, scouts
+start from other admissible points too, and then every resample is tried on the solution of every other and
+of every scout (one matrix product gives all those objectives): whoever finds a better one starts again there.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from depthlaw.numerics.terms import Array
 BETTER = 1e-7
 """Relative gain in objective from which another resample's solution counts as better than one's own."""
 MAX_EXCHANGES = 3
+SCOUTS = 256
+"""Resamples that also start elsewhere; what they find, the exchange passes on to all."""
 
 
 def draw_counts(rng: np.random.Generator, groups: NDArray[np.intp], resamples: int) -> Array:
@@ -66,6 +68,15 @@ class Refits:
     rescued: int
 
 
+def _crossed(problem: LogProblem, pool: Array, weights: Array) -> Array:
+    """Objective (resamples, pool) of every point under every resample's weights."""
+    residual = problem.residuals(pool)[0]
+    usable = np.isfinite(residual).all(1)
+    crossed = np.full((len(weights), len(pool)), np.inf)
+    crossed[:, usable] = weights @ problem.loss(residual[usable])[0].T
+    return crossed
+
+
 def refit(
     problem: LogProblem,
     optimum: Array,
@@ -83,18 +94,15 @@ def refit(
     counts
         (resamples, runs) factors on the problem's weights.
     others
-        (points, params) further starts; each resample gets one of them at random. ``None`` for none.
+        (points, params) further starts for the scouts; ``None`` for none.
     rng
-        Chooses among ``others``.
+        Chooses the scouts and their starts.
     """
     weights = counts * problem.weights
     resamples = len(weights)
     first = problem.solve(np.broadcast_to(optimum, (resamples, len(optimum))), weights=weights)
-    params, cost, converged = (
-        first.params,
-        np.where(np.isfinite(first.cost), first.cost, np.inf),
-        first.converged,
-    )
+    params, converged = first.params, first.converged
+    cost = np.where(np.isfinite(first.cost), first.cost, np.inf)
     from_optimum = cost.copy()
 
     def accept(rows: NDArray[np.intp], solved: Solutions) -> None:
@@ -103,16 +111,20 @@ def refit(
         params[chosen], cost[chosen] = solved.params[better], solved.cost[better]
         converged[chosen] = solved.converged[better]
 
-    everyone = np.arange(resamples)
+    pool = params
     if others is not None and len(others):
-        picks = (rng or np.random.default_rng(0)).integers(0, len(others), resamples)
-        accept(everyone, problem.solve(others[picks], weights=weights))
+        rng = rng or np.random.default_rng(0)
+        scouts = rng.permutation(resamples)[:SCOUTS]
+        away = problem.solve(others[rng.integers(0, len(others), len(scouts))], weights=weights[scouts])
+        accept(scouts, away)
+        # Also those that ended worse: another valley may be the better one for another resample.
+        pool = np.concatenate([params, away.params])
     for _ in range(MAX_EXCHANGES):
-        rho = problem.loss(problem.residuals(params)[0])[0]
-        crossed = weights @ np.where(np.isfinite(rho), rho, np.inf).T  # (resamples, whose solution)
+        crossed = _crossed(problem, pool, weights)
         best = np.argmin(crossed, 1)
-        worth = np.flatnonzero(crossed[everyone, best] < cost * (1.0 - BETTER))
+        worth = np.flatnonzero(crossed[np.arange(resamples), best] < cost * (1.0 - BETTER))
         if len(worth) == 0:
             break
-        accept(worth, problem.solve(params[best[worth]], weights=weights[worth]))
+        accept(worth, problem.solve(pool[best[worth]], weights=weights[worth]))
+        pool = params
     return Refits(params, cost, converged, int((cost < from_optimum * (1.0 - BETTER)).sum()))

@@ -141,7 +141,8 @@ def draw_residuals(ax: Axes, fit: Fit) -> Axes:
 
 def draw_profile(ax: Axes, curve: ProfileCurve, estimate: Estimate) -> Axes:
     """Draw |ζ| of one parameter; the interval lies below the dashed line, a straight V is a normal error."""
-    x = np.log10(curve.value) if curve.name.startswith("c_") else curve.value
+    with np.errstate(divide="ignore"):
+        x = np.log10(curve.value) if curve.name.startswith("c_") else curve.value
     keep = np.isfinite(x) & (np.abs(curve.zeta) <= 1.6 * curve.threshold)
     ax.plot(x[keep], np.abs(curve.zeta[keep]), "-o", ms=2.5, lw=1.2, color=FIT)
     ax.axhline(curve.threshold, color=SECOND, lw=0.8, ls="--")

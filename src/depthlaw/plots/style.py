@@ -39,6 +39,15 @@ _RC: dict[Any, Any] = {
 
 
 @contextmanager
+def _house_style(**more: Any) -> Iterator[None]:
+    """Our settings on top of matplotlib's own defaults, whatever the user has set."""
+    from matplotlib import style
+
+    with style.context(["default", {**_RC, **more}]):
+        yield
+
+
+@contextmanager
 def figure(columns: int = 1, rows: int = 1, *, size: tuple[float, float] | None = None) -> Iterator[Any]:
     """Make a figure in the house style: yields (figure, array of Axes), closed afterwards.
 
@@ -47,12 +56,11 @@ def figure(columns: int = 1, rows: int = 1, *, size: tuple[float, float] | None 
     size
         Width and height in inches; by default 3.1 × 2.7 a panel.
     """
-    import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     # Not pyplot: it keeps global state and wants a display.
-    with mpl.rc_context(_RC):
+    with _house_style():
         made = Figure(figsize=size or (3.1 * columns, 2.7 * rows))
         FigureCanvasAgg(made)
         axes = made.subplots(rows, columns, squeeze=False)
@@ -61,13 +69,11 @@ def figure(columns: int = 1, rows: int = 1, *, size: tuple[float, float] | None 
 
 def rendered(figure: Figure, name: str) -> dict[str, bytes]:
     """The figure as files: ``{"<name>.pdf": bytes, …}`` for every format, free of dates and random ids."""
-    import matplotlib as mpl
-
     files = {}
     for kind in FORMATS:
         buffer = io.BytesIO()
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {}}[kind]
-        with mpl.rc_context({**_RC, "svg.hashsalt": name}):
+        with _house_style(**{"svg.hashsalt": name}):
             figure.savefig(buffer, format=kind, metadata=metadata)
         files[f"{name}.{kind}"] = buffer.getvalue()
     return files

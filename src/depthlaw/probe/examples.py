@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from depthlaw.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from depthlaw.probe.result import ProbeResult
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,50 @@ def in_context(
             )
         )
     return examples
+
+
+def examples_of(
+    result: ProbeResult, decode: Callable[[list[int]], str], *, n: int = 8, context: int = 8
+) -> list[Example]:
+    """Show the tokens of a probe that turn least, those of the early cluster.
+
+    Parameters
+    ----------
+    decode
+        Ids to text, as the model's tokenizer does it.
+    n
+        How many, from different documents while there are others.
+    context
+        Tokens shown on either side; none where the probe kept no table of tokens.
+
+    Returns
+    -------
+    list of Example
+        Empty when the data do not support a second cluster. ``row`` counts the sampled tokens.
+    """
+    found, sample = result.trajectories, result.gathered.sample
+    if found is None or sample is None or found.early is None:
+        return []
+    early = found.probability > 0.5
+    rows = typical(middles(sample.theta_state), sample.document, n, among=early)
+    try:
+        document, position, token_id = _around(result.shards(), sample.document[rows])
+    except UsageError:
+        document, position, token_id = (sample.document[rows], sample.position[rows], sample.token_id[rows])
+    place = {pair: row for row, pair in enumerate(zip(document.tolist(), position.tolist(), strict=True))}
+    there = [place[int(sample.document[row]), int(sample.position[row])] for row in rows]
+    shown = in_context(there, document, position, token_id, decode, context=context)
+    return [replace(example, row=row) for example, row in zip(shown, rows, strict=True)]
+
+
+def _around(shards: Iterable[pa.Table], documents: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    """Return document, position and id of all tokens of some documents, one shard at a time."""
+    parts: list[list[NDArray[np.int64]]] = []
+    for shard in shards:
+        columns = [np.asarray(shard.column(name)) for name in ("document", "position", "token_id")]
+        mine = np.isin(columns[0], documents)
+        parts.append([column[mine].astype(np.int64) for column in columns])
+    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
 def _run(place: dict[int, int], positions: range) -> list[int]:

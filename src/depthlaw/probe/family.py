@@ -1,7 +1,8 @@
-"""How the angle in the middle falls with depth over models: θ = c·ℓ^-β (paper, Fig. 2c).
+"""How the angle in the middle falls with depth over models: θ = c·ℓ^-β (paper, Fig. 2).
 
 Models of a family differ in width and training too, so this is a description of the family, not the effect of
-depth alone.
+depth alone. Every model counts once: what scatters are models, and next to that the standard error over
+documents of each is small.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from depthlaw.probe.result import ProbeResult
 
 _SHALLOWEST = 3  # blocks, of which one is the middle
+_FEWEST = 3  # models for a law with two parameters
 
 
 @dataclass(frozen=True)
@@ -199,6 +201,11 @@ def family(
     for profile in profiles:
         if profile.depth < _SHALLOWEST:
             raise UsageError(f"{profile.name} has {profile.depth} blocks, which leaves no middle.")
+    if len(profiles) < _FEWEST:
+        raise FitError(
+            f"not identified: {len(profiles)} models cannot determine how the angle falls with depth.",
+            "Probe three models of different depth at the very least.",
+        )
     profiles.sort(key=lambda profile: (profile.depth, profile.name))
     depths = np.array([profile.depth for profile in profiles], dtype=np.float64)
     middle = np.array([MIDDLE.take(profile) for profile in profiles])

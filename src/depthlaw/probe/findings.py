@@ -27,10 +27,11 @@ class Findings:
         Mean theta_update between blocks of the middle.
     alignment
         ``aligned``, ``partly aligned`` or ``far from aligned``; ``None`` when there are no two updates.
-    stop_below
-        Half of the middle's mean: a token whose own middle mean lies below counts as stopping early.
-    stop_share, stop_share_first
-        Share of all tokens and of first tokens that do.
+    early_share, early_share_low, early_share_high
+        Share of tokens in the cluster that stops early, with its interval; NaN when the data do not support a
+        second cluster.
+    first_among_early
+        Share of first tokens of documents among them; NaN without such a cluster.
     """
 
     first: float
@@ -38,9 +39,10 @@ class Findings:
     last: float
     middle_update: float
     alignment: str | None
-    stop_below: float
-    stop_share: float
-    stop_share_first: float
+    early_share: float
+    early_share_low: float
+    early_share_high: float
+    first_among_early: float
 
 
 def findings(result: ProbeResult) -> Findings:
@@ -49,15 +51,17 @@ def findings(result: ProbeResult) -> Findings:
     updates = result.layers("theta_update") if result.depth > 1 else np.empty(0)
     inner = updates[1:-1] if len(updates) > 2 else updates
     between = float(inner.mean()) if len(inner) else math.nan
+    early = None if result.trajectories is None else result.trajectories.early
     return Findings(
         first=float(theta[0]),
         middle=result.middle(),
         last=float(theta[-1]),
         middle_update=between,
         alignment=_alignment(between),
-        stop_below=result.stopping.threshold,
-        stop_share=result.stopping.share,
-        stop_share_first=result.stopping.share_of_first,
+        early_share=math.nan if early is None else early.share.value,
+        early_share_low=math.nan if early is None else early.share.low,
+        early_share_high=math.nan if early is None else early.share.high,
+        first_among_early=math.nan if early is None else early.first,
     )
 
 
@@ -77,12 +81,8 @@ def sentences(result: ProbeResult) -> tuple[str, ...]:
             f"Neighbouring updates are {found.alignment}: {found.middle_update:.2f} rad apart on average "
             f"(0 is aligned, {math.pi / 2:.2f} unrelated)."
         )
-    if not math.isnan(found.stop_share):
-        said.append(
-            f"Early stoppers: {_percent(found.stop_share)} of the tokens turn by less than half the mean in "
-            f"the middle (below {found.stop_below:.2f} rad); of the first tokens of documents, "
-            f"{_percent(found.stop_share_first)} do."
-        )
+    if result.trajectories is not None:
+        said.append(f"Early stoppers: {result.trajectories.statement}")
     return tuple(said)
 
 
@@ -90,8 +90,3 @@ def _alignment(angle: float) -> str | None:
     if math.isnan(angle):
         return None
     return "aligned" if angle < ALIGNED else "far from aligned" if angle > FAR else "partly aligned"
-
-
-def _percent(share: float) -> str:
-    percent = 100 * share
-    return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.2g} %"

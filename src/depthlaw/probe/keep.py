@@ -84,7 +84,7 @@ class Keeper:
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays: dict[str, NDArray[Any]] = {
-            f"{observer.name}/{name}": np.ascontiguousarray(array)
+            f"{observer.name}/{name}": np.array(array, order="C")
             for observer in self._observers
             for name, array in observer.arrays().items()
         }

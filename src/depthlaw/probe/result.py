@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depthlaw.errors import Notice, UsageError, unknown_name
+from depthlaw.probe.gather import Gathered
 from depthlaw.probe.stopping import Stopping
 from depthlaw.probe.table import joined
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from depthlaw.probe.trajectories import Trajectories
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class ProbeResult:
         standard error over documents, quantiles with their resolution.
     stopping
         How many tokens stop turning early.
+    gathered
+        What layers have to do with each other: CKA, block influence, angular distance; a sample of tokens.
     notices
         What a reader must know.
     folder
@@ -66,6 +72,7 @@ class ProbeResult:
     n_counted: int
     summary: pa.Table
     stopping: Stopping
+    gathered: Gathered = field(repr=False)
     notices: tuple[Notice, ...] = ()
     folder: Path | None = None
     kept: pa.Table | None = field(default=None, repr=False)
@@ -112,6 +119,26 @@ class ProbeResult:
         """
         inner = self.layers(quantity, tokens=tokens)[1:-1]
         return float(inner.mean()) if len(inner) else float("nan")
+
+    @cached_property
+    def trajectories(self) -> Trajectories | None:
+        """What the trajectories of a sample of tokens look like, see `depthlaw.probe.trajectories`.
+
+        ``None`` for a model with fewer than three blocks, or too few tokens.
+        """
+        from depthlaw.probe.trajectories import trajectories
+
+        sample = self.gathered.sample
+        if sample is None or self.depth < 3 or len(sample.document) < 2:
+            return None
+        return trajectories(
+            sample.theta_state,
+            document=sample.document,
+            is_first=sample.is_first,
+            is_special=sample.is_special,
+            covariance=self.gathered.covariance,
+            paper=self.settings["mode"] == "paper",
+        )
 
     def shards(self) -> Iterator[pa.Table]:
         """Yield the token table in parts, in order.

@@ -18,12 +18,13 @@ from depthlaw.data.text_limit import parse_limit
 from depthlaw.errors import InputError, Notice, UsageError
 from depthlaw.models import LanguageModel, adopt, load_model
 from depthlaw.probe.config import ProbeConfig
+from depthlaw.probe.gather import Gathered
 from depthlaw.probe.keep import Keeper
 from depthlaw.probe.measure import Measuring, see
 from depthlaw.probe.memory import fitting_batch_size, likely_batch_size, out_of_memory
+from depthlaw.probe.pairs import PAIR_UNITS, pairs_table
 from depthlaw.probe.result import ProbeResult
 from depthlaw.probe.seen import Observer, Seen
-from depthlaw.probe.stopping import Stopping
 from depthlaw.probe.summary import SUMMARY_UNITS, Summary
 
 Progress = Callable[[int, int], None]
@@ -39,6 +40,7 @@ def probe(
     resume: bool = True,
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
+    also_write: Callable[[Run, ProbeResult], None] | None = None,
     **settings: Any,
 ) -> ProbeResult:
     """Measure what the layers of a language model do to the tokens of a text, in one pass.
@@ -62,6 +64,8 @@ def probe(
         What else to gather in the same pass.
     progress
         Told after every batch.
+    also_write
+        Writes more into the run folder once the result is there (figures); not when it was there before.
 
     Raises
     ------
@@ -95,7 +99,10 @@ def probe(
         model_commit=lm.identity.get("commit"),
         resume=resume,
     ) as run:
-        return _pass(lm, source, config, run, observers, progress)
+        result = _pass(lm, source, config, run, observers, progress)
+        if also_write is not None and not run.complete:
+            also_write(run, result)
+        return result
 
 
 def _pass(
@@ -109,24 +116,27 @@ def _pass(
     measuring = Measuring(config.reading, config.mode)
     max_length, notices = context(lm, config)
     rows = _batch_size(lm, config, max_length, measuring, run)
-    summary = Summary()
-    keeper = Keeper(run, (summary, *observers), tokens=config.tokens)
+    summary, gathered = Summary(), Gathered()
+    keeper = Keeper(run, (summary, gathered, *observers), tokens=config.tokens)
     if run is None or not run.complete:
         batching = Batching(config.batching, batch_size=rows, max_length=max_length, bos=config.bos)
         limit = parse_limit(config.limit) if config.limit else None
         batches = read_batches(source, lm.tokenizer, batching, limit=limit, start=keeper.position)
+        # The position moves by whole windows of batches; people want to see that it goes on.
+        tokens, window = keeper.position.tokens, set[int]()
         for batch in batches:
             keeper.take(see_in_parts(lm, batch, measuring), batch.after)
+            tokens += batch.n_tokens
+            window = {index for index in window | batch.documents.keys() if index >= batch.after.documents}
             if progress is not None:
-                progress(batch.after.documents, batch.after.tokens)
+                progress(batch.after.documents + len(window), tokens)
         keeper.finish(batches.position)
-    table = summary.table(lm.depth)
-    stopping = summary.stopping()
-    if not len(table):
+    if not summary.n_tokens:
         raise InputError(f"{source.name}: no document has two tokens, so that there is nothing to measure.")
     if run is not None and not run.complete:
-        run.write_table("summary.parquet", table)
-    result = _result(lm, source, config, keeper, table, stopping, notices, rows, max_length, run)
+        run.write_table("summary.parquet", summary.table(lm.depth))
+        run.write_table("pairs.parquet", pairs_table(gathered), PAIR_UNITS)
+    result = _result(lm, source, config, keeper, summary, gathered, notices, rows, max_length, run)
     if run is not None and not run.complete:
         run.write_json("result.json", described(result))
     return result
@@ -153,7 +163,7 @@ def described(result: ProbeResult) -> dict[str, Any]:
     kept = {
         field.name: getattr(result, field.name)
         for field in dataclasses.fields(result)
-        if field.name not in ("summary", "kept", "folder")
+        if field.name not in ("summary", "gathered", "kept", "folder")
     }
     return kept
 
@@ -256,21 +266,17 @@ def _result(
     source: TextSource,
     config: ProbeConfig,
     keeper: Keeper,
-    table: Any,
-    stopping: Stopping,
+    summary: Summary,
+    gathered: Gathered,
     notices: Iterable[Notice],
     rows: int,
     max_length: int,
     run: Run | None,
 ) -> ProbeResult:
     position = keeper.position
+    table = summary.table(lm.depth)
     checks = {name: _plain(value) for name, value in vars(lm.checks).items()}
     settings = {**to_dict(config), "batch_size": rows, "max_length": max_length}
-    counted = next(
-        row["count"] + row["nonfinite"]
-        for row in table.to_pylist()
-        if row["quantity"] == "norm_state" and row["tokens"] == "all"
-    )
     return ProbeResult(
         model=lm.name,
         text=source.name,
@@ -284,9 +290,10 @@ def _result(
         n_empty=position.empty,
         n_cut=position.cut,
         n_tokens=position.tokens,
-        n_counted=counted,
+        n_counted=summary.n_tokens,
         summary=table,
-        stopping=stopping,
+        stopping=summary.stopping(),
+        gathered=gathered,
         notices=(*notices, *_nonfinite(table)),
         folder=None if run is None else run.folder,
         kept=keeper.table() if run is None else None,

@@ -103,6 +103,11 @@ class Summary:
                 rows["resolution"] += quantiles.resolution.max(axis=1).tolist()
         return pa.table(rows, schema=pa.schema([(name, _TYPES.get(name, pa.float64())) for name in rows]))
 
+    @property
+    def n_tokens(self) -> int:
+        """Tokens that count, those with states that are not finite included."""
+        return int((self._moments["all"].count + self._moments["all"].nonfinite).max()) if self._shape else 0
+
     def stopping(self) -> Stopping:
         """Return how many tokens stop early; all NaN for a model without a middle."""
         if "theta_middle" not in self._shape:
@@ -118,7 +123,7 @@ class Summary:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all that was gathered."""
-        known: dict[str, NDArray[Any]] = {f"shape/{name}": np.int64(n) for name, n in self._shape.items()}  # type: ignore[misc]
+        known: dict[str, NDArray[Any]] = {f"shape/{name}": np.asarray(n) for name, n in self._shape.items()}
         for kind, pieces in self._pieces().items():
             for key, piece in pieces.items():
                 known |= {f"{kind}/{key}/{name}": array for name, array in piece.arrays().items()}

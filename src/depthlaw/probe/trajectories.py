@@ -1,6 +1,6 @@
 """Trajectories of tokens through the layers: principal components, two ideals, one cluster or two.
 
-A token's trajectory is its vector of θ(h_l, h_{l+1}) over the layers (paper, Fig. 2a and b). The components
+A token's trajectory is its vector of θ(h_l, h_{l+1}) over the layers (paper, Fig. 2). The components
 are exact: they come from the covariance of all tokens, gathered in the pass.
 """
 
@@ -12,13 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from depthlaw.errors import UsageError
-from depthlaw.numerics.mixture import Clusters, find_clusters
+from depthlaw.errors import InputError, UsageError
+from depthlaw.numerics.apart import Clusters, find_clusters
+from depthlaw.numerics.mixture import Mixture
 from depthlaw.numerics.streaming import Array, Covariance
+from depthlaw.probe.examples import middles
 from depthlaw.probe.principal import PAPER_MIDDLE, Principal, ideal_trajectories, principal_components
 from depthlaw.probe.shares import Share, share_of
 
 Mask = NDArray[np.bool_]
+
+COMPONENTS = 4
+"""Components in which clusters are looked for: first tokens may lie apart in the third only."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +82,12 @@ class Trajectories:
     even_middle
         Radians in the middle of the even ideal.
     clusters
-        One Gaussian against two.
+        One Gaussian against two, and every second cluster that lies apart.
     two
         Whether the data support a second cluster.
     early, late
-        The cluster that turns less in the middle, and the other; ``early`` is ``None`` when there is only
-        one, which is ``late``.
+        The cluster that turns least in the middle, and all other tokens; ``early`` is ``None`` when there is
+        only one, which is ``late``.
     probability
         (tokens,) of belonging to ``early``; 0 without it, NaN for tokens that were left out.
     halves
@@ -120,6 +125,7 @@ def trajectories(
     is_special: ArrayLike | None = None,
     covariance: Covariance | None = None,
     paper: bool = False,
+    n_components: int = COMPONENTS,
 ) -> Trajectories:
     """Describe trajectories of tokens.
 
@@ -135,6 +141,8 @@ def trajectories(
         Of all tokens of the pass, when ``theta`` is a part of them; ``None`` to take it from ``theta``.
     paper
         Whether the even ideal turns 0.45 rad in the middle, as in the paper, instead of the model's mean.
+    n_components
+        Principal components in which clusters are looked for.
 
     Raises
     ------
@@ -152,22 +160,25 @@ def trajectories(
             raise UsageError(f"{name} has shape {np.shape(flags)}, not ({n},) as there are tokens.")
     good = np.asarray(np.isfinite(table).all(axis=1))
     covariance = Covariance.of(table) if covariance is None else covariance
-    principal = principal_components(covariance)
+    principal = principal_components(covariance, n_components)
     kept = table[good]
+    if len(kept) < 2:
+        raise InputError(f"trajectories need two tokens with finite angles at least, not {len(kept)}.")
     documents = np.arange(n)[good] if document is None else np.asarray(document)[good]
     points = principal.project(kept)
     middle = PAPER_MIDDLE if paper else float(covariance.mean[1:-1].mean())
     stops, even = ideal_trajectories(layers, middle)
 
     clusters = find_clusters(points)
-    probability = _early(clusters, points, kept)
-    early, late = probability > 0.5, probability <= 0.5
-    two = clusters.supported and bool(early.any()) and bool(late.any())
+    early_mixture = _stopping(clusters, points, kept)
+    probability = _early(early_mixture, points, kept)
+    early = probability > 0.5
+    two = bool(early.any()) and not early.all()
     if not two:
-        probability, early, late = np.zeros(len(kept)), np.zeros(len(kept), bool), np.ones(len(kept), bool)
+        probability, early = np.zeros(len(kept)), np.zeros(len(kept), dtype=bool)
     marks = [None if f is None else np.asarray(f, dtype=bool)[good] for f in (is_first, is_special)]
     second = _group(early, kept, documents, marks) if two else None
-    rest = _group(late, kept, documents, marks)
+    rest = _group(~early, kept, documents, marks)
     halves, agreement = _halves(points, kept, documents)
     return Trajectories(
         principal=principal,
@@ -187,15 +198,24 @@ def trajectories(
     )
 
 
-def _early(clusters: Clusters, points: Array, theta: Array) -> Array:
+def _early(mixture: Mixture | None, points: Array, theta: Array) -> Array:
     """Probability of the component that turns less in the middle, (tokens,)."""
-    if not clusters.supported or clusters.two is None:
+    if mixture is None:
         return np.zeros(len(points))
-    share = clusters.two.responsibilities(points)
-    middle = theta[:, 1:-1].mean(axis=1)
-    means = (share * middle[:, None]).sum(axis=0) / share.sum(axis=0)
+    share = mixture.responsibilities(points)
+    means = (share * middles(theta)[:, None]).sum(axis=0) / share.sum(axis=0)
     early: Array = share[:, int(means.argmin())]
     return early
+
+
+def _stopping(clusters: Clusters, points: Array, theta: Array) -> Mixture | None:
+    """Of all second clusters, the one that turns least in the middle; ``None`` when none is supported."""
+
+    def turns(mixture: Mixture) -> float:
+        early = _early(mixture, points, theta)
+        return float(early @ middles(theta) / early.sum())
+
+    return min(clusters.apart, key=turns, default=None)
 
 
 def _group(
@@ -216,8 +236,9 @@ def _halves(points: Array, theta: Array, document: NDArray[np.generic]) -> tuple
     called = []
     for part in (~odd, odd):
         clusters = find_clusters(points[part])
-        early = _early(clusters, points, theta) > 0.5
-        supported = clusters.supported and bool(early[part].any())
+        mixture = _stopping(clusters, points[part], theta[part])
+        early = _early(mixture, points, theta) > 0.5
+        supported = mixture is not None and bool(early[part].any())
         found.append(Half(supported, float(early[part].mean()) if supported else math.nan))
         called.append(early)
     either = (called[0] | called[1]).sum()
@@ -238,8 +259,10 @@ def _statement(clusters: Clusters, early: Group | None, late: Group, halves: tup
         return f"The data do not support a second cluster: {clusters.reason}."
     share, first = early.share, "" if math.isnan(early.first) else f", {early.first:.0%} of them first tokens"
     also = sum(half.supported for half in halves)
+    more = len(clusters.apart) - 1
+    others = f" ({more} more group{'s' * (more > 1)} of tokens lie{'s' * (more == 1)} apart)" if more else ""
     return (
         f"Two clusters: {share.value:.2%} of the tokens ({share.low:.2%} to {share.high:.2%}{first}) turn "
-        f"{early.middle:.3f} rad a block in the middle, the others {late.middle:.3f}; "
+        f"{early.middle:.3f} rad a block in the middle, the others {late.middle:.3f}{others}; "
         f"{('neither half', 'one half', 'each half')[also]} of the documents shows it alone."
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from depthlaw.data.table import RunTable
 from depthlaw.laws.against import PointCheck
+from depthlaw.laws.optimum import EXACT
 from depthlaw.laws.result import Fit
 from depthlaw.laws.words import verdict
 from depthlaw.report.text import interval, number, table
@@ -14,7 +15,7 @@ SCHEMA = 1
 
 
 def fit_payload(fit: Fit, check: PointCheck | None = None) -> dict[str, Any]:
-    """The fit as one object: see DESIGN, names of ``--json``."""
+    """The fit as one object, as ``--json`` writes it."""
     payload: dict[str, Any] = {
         "schema": SCHEMA,
         "form": str(fit.form),
@@ -68,12 +69,14 @@ def fit_text(fit: Fit, check: PointCheck | None = None) -> str:
     q, c = fit.quality, fit.certificate
     head = ["", "value", "std. error", f"{fit.level:.0%} interval", "status"]
     agree = f"{c.starts_at_best} of {c.starts} starts agree"
+    exact = q.mse < EXACT**2
+    gradient = "residuals at rounding level" if exact else f"scaled gradient {c.scaled_gradient:.0e}"
     sections = [
         f"loss = {law_text(fit)}   ({fit.n_runs} runs)\n",
         table(rows, head),
         f"mse of ln(loss) {number(q.mse, digits=6)}, mean relative error {q.mean_abs_rel_error:.2%}, "
         f"AICc {q.aicc:.1f}, BIC {q.bic:.1f}\n"
-        f"optimum: {agree}, scaled gradient {c.scaled_gradient:.0e}, "
+        f"optimum: {agree}, {gradient}, "
         f"condition {number(c.condition, digits=2)}\n"
         f"{_objective_text(fit)}errors: {fit.errors}\n",
     ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from depthlaw.data.datasets import DATASETS, find_dataset
 from depthlaw.data.runs import RunTable, read_runs
-from depthlaw.errors import InputError
+from depthlaw.errors import InputError, OutputError
 from depthlaw.laws.bootstrap import bootstrap
 from depthlaw.laws.compare import compare
 from depthlaw.laws.fit import fit
@@ -50,7 +50,7 @@ def run(scale: Scale) -> Outcome:
     """Run the appendix; below ``paper`` scale the resamples get fewer Adam steps than published."""
     try:
         whole = read_runs(find_dataset("chinchilla", download=scale != "smoke"))
-    except InputError as missing:
+    except (InputError, OutputError) as missing:
         return Outcome("appB3", TITLE, "", skipped=str(missing).splitlines()[0])
     table = whole.exclude_highest(EXCLUDED)
     law = fit(table)
@@ -85,7 +85,7 @@ def run(scale: Scale) -> Outcome:
                 excluded, adam[:, index], "s--", ms=3, lw=0.9, color=SECOND, label=f"Adam, {steps.fit} steps"
             )
             ax.axvline(EXCLUDED, color=MUTED, lw=0.8, ls=":", zorder=0)
-            ax.legend(loc="best")
+            ax.legend(loc="upper left")
         files = rendered(drawn, "appB3")
     return Outcome(
         id="appB3",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from depthlaw.data.datasets import DATASETS, find_dataset
 from depthlaw.data.runs import read_runs
-from depthlaw.errors import InputError
+from depthlaw.errors import InputError, OutputError
 from depthlaw.laws.fit import fit
 from depthlaw.laws.result import Fit
 from depthlaw.laws.words import verdict
@@ -29,7 +29,7 @@ def run(scale: Scale) -> Outcome:
     """Fit the decomposed law to the paper's runs; every scale runs the whole of it."""
     try:
         path = find_dataset("chinchilla", download=scale != "smoke")
-    except InputError as missing:
+    except (InputError, OutputError) as missing:
         return _on_made_runs(str(missing).splitlines()[0])
     law = fit(read_runs(path, exclude_highest=EXCLUDED))
     theirs = published("fig2f")
@@ -53,10 +53,11 @@ def _on_made_runs(why: str) -> Outcome:
     rows = [compare(name, truth[name], law[name].value, law[name].stderr) for name in law.form.param_names]
     rows = [r for r in rows if not r.quantity.startswith("c_")]
     statements = (
-        "These runs are MADE, with a known law: 'published' is that truth here, not the paper's numbers.",
+        f"These runs are MADE, because {why}",
+        "Their law is known: 'published' is that truth here, not the paper's numbers.",
         verdict(law),
     )
-    return _outcome(law, f"{law.n_runs} made runs, because: {why}", rows, statements, made=True)
+    return _outcome(law, f"{law.n_runs} made runs", rows, statements, made=True)
 
 
 def _outcome(
