@@ -14,6 +14,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import torch
 
@@ -26,6 +27,7 @@ from depthlaw.interventions.positions import place
 from depthlaw.interventions.prompts import Prompt
 from depthlaw.interventions.tracing import Row, restore
 from depthlaw.models import LanguageModel
+from depthlaw.models.load import model_folders
 
 PROMPT = Prompt("The Space Needle is in downtown Seattle", "Space Needle", "Seattle")
 
@@ -36,6 +38,9 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--samples", type=int, default=1)
     options = parser.parse_args()
+    if not Path(options.model).exists() and not any((f / options.model).exists() for f in model_folders()):
+        print(f"skipped: no model {options.model} (python tools/make_models.py fetches SmolLM2)")
+        return
     lm = load_model(options.model, device="cpu")
     placed = place(PROMPT, lm.tokenizer)
     clean = embeddings(lm, placed.ids)[slice(*placed.subject)]

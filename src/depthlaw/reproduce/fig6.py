@@ -9,11 +9,9 @@ whole matrix, all rows in one batch shape.
 from __future__ import annotations
 
 import importlib.util
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from depthlaw.data.environment import folders
 from depthlaw.errors import InputError
 from depthlaw.reproduce.outcome import Comparison, Outcome, compare
 from depthlaw.reproduce.paper import published
@@ -99,14 +97,13 @@ def statements(found: TraceResult) -> list[str]:
 
 
 def local_model() -> Path | None:
-    """The first model folder of the cache or of ``$DEPTHLAW_MODELS``; ``None`` when there is none."""
-    cache = folders()["DEPTHLAW_CACHE"]
-    own = os.environ.get("DEPTHLAW_MODELS")
-    for root in (cache / "models" if cache is not None else None, Path(own) if own else None):
-        if root is not None and root.is_dir():
-            for path in sorted(root.iterdir()):
-                if (path / "config.json").is_file():
-                    return path
+    """The first model folder of our cache, else of ``$DEPTHLAW_MODELS``; ``None`` when there is none."""
+    from depthlaw.models.load import model_folders
+
+    for root in reversed(model_folders()):
+        for path in sorted(root.iterdir()) if root.is_dir() else ():
+            if (path / "config.json").is_file():
+                return path
     return None
 
 
