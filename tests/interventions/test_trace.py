@@ -8,8 +8,9 @@ import pytest
 
 from depthlaw.cli.app import main
 from depthlaw.errors import UsageError
+from depthlaw.interventions.grouping import in_groups
 from depthlaw.interventions.prompts import Prompt
-from depthlaw.interventions.trace import as_prompts, causal_trace, in_groups
+from depthlaw.interventions.trace import as_prompts, causal_trace
 from depthlaw.interventions.trace_config import TraceConfig
 
 PROMPTS = (
@@ -68,6 +69,24 @@ def test_several_target_tokens_and_other_subjects(stories):
     span = causal_trace(stories, *_parts(PROMPTS[1]), samples=2, span="subject", noise="u3")
     assert span.map(0).shape == (5, 1)
     assert span.effects() is None
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_invariants_hold_in_16_bit(dtype):
+    if not os.environ.get("DEPTHLAW_MODELS"):
+        pytest.skip("set DEPTHLAW_MODELS")
+    settings = {"samples": 2, "restore": ("block", "attention", "mlp"), "dtype": dtype, "device": "cpu"}
+    found = causal_trace("stories260K", PROMPTS[:2], **settings)
+    assert found.dtype == dtype
+    assert max(row["invariant_difference"] for row in found.rows) <= 1e-2
+
+
+@pytest.mark.data
+def test_a_result_shows_itself_in_a_notebook(stories):
+    shown = causal_trace(stories, *_parts(PROMPTS[0]), samples=2)._repr_html_()
+    assert "<table>" in shown
+    assert "Lily" in shown
 
 
 def _parts(prompt):

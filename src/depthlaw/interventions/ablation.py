@@ -14,6 +14,7 @@ from depthlaw.errors import Notice
 from depthlaw.interventions.agreement import Agreement, rank_agreement
 from depthlaw.interventions.averaging import Skips, Swaps, middle_skips, middle_swaps
 from depthlaw.interventions.criteria import CriteriaSums
+from depthlaw.interventions.html import html
 from depthlaw.interventions.plan import Plan
 from depthlaw.numerics.clusters import ClusteredMean
 
@@ -179,6 +180,14 @@ class Ablation:
     def agreement(self, size: int = 1) -> Agreement:
         """How far the criteria rank windows of ``size`` blocks alike."""
         return rank_agreement(self.windows(size))
+
+    def _repr_html_(self) -> str:
+        names = ("name", "order", "delta_ce", "delta_ce_stderr", "kl", "agreement")
+        rows = [[row[name] for name in names] for row in self.to_table().to_pylist()]
+        title = (
+            f"{self.model}: {self.n_tokens} tokens of {self.n_documents} documents, {self.intact:.3f} nats"
+        )
+        return html(title, names, rows, [notice.message for notice in self.notices])
 
     @property
     def notices(self) -> tuple[Notice, ...]:

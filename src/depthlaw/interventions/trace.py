@@ -14,6 +14,7 @@ from depthlaw.data.config import to_dict
 from depthlaw.data.store import Run, open_run
 from depthlaw.errors import Notice, UsageError
 from depthlaw.interventions.cells import cells_of, reads_of
+from depthlaw.interventions.grouping import in_groups
 from depthlaw.interventions.invariants import assert_invariants, tokens_needed
 from depthlaw.interventions.noise import Noise, draw, embeddings, parse_noise, spread
 from depthlaw.interventions.opening import identity, language_model
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 """Called after every group of prompts with the prompts done so far and all of them."""
-
-_BATCH_TOKENS = {"cpu": 512}
-_BATCH_TOKENS_ELSEWHERE = 16_384
 
 
 def causal_trace(
@@ -166,29 +164,6 @@ def _trace(
         prompts=prompts,
         notices=_notices(placed, prompts, config),
     )
-
-
-def in_groups(placed: Sequence[Placed], config: TraceConfig, device: str) -> list[tuple[list[int], int]]:
-    """Put prompts of similar length together, each group with its rows of a batch.
-
-    A group's clean and corrupted rows fit one batch where possible; its restored rows of one block are cut
-    into equal batches.
-    """
-    # The longest first, so that what does not fit into memory shows at once.
-    order = sorted(range(len(placed)), key=lambda n: (-len(placed[n].ids), n))
-    groups: list[tuple[list[int], int]] = []
-    while order:
-        longest = len(placed[order[0]].ids)
-        fixed = config.batch_size if isinstance(config.batch_size, int) else None
-        most = fixed or max(1, _BATCH_TOKENS.get(device, _BATCH_TOKENS_ELSEWHERE) // longest)
-        count = max(1, most // (1 + config.samples))
-        members, order = order[:count], order[count:]
-        tokens = sum(
-            1 if config.span == "subject" else placed[n].predict + 1 - placed[n].subject[0] for n in members
-        )
-        rows = config.samples * tokens
-        groups.append((members, fixed or math.ceil(rows / math.ceil(rows / most))))
-    return groups
 
 
 def _group(

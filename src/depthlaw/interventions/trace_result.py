@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from depthlaw.errors import Notice, UsageError, unknown_name
 from depthlaw.interventions.effects import Effects, average_effects
 from depthlaw.interventions.groups import Group, find_groups
+from depthlaw.interventions.html import html
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,6 +117,12 @@ class TraceResult:
     def groups(self, prompt: int = 0, kind: str = "block") -> tuple[Group, ...]:
         """Return the functional groups of one prompt; their tokens are columns of its map."""
         return find_groups(self.effect(prompt, kind))
+
+    def _repr_html_(self) -> str:
+        names = ("text", "subject", "target", "p_clean", "p_corrupt", "p_corrupt_stderr", "rank_clean")
+        title = f"{self.model}: {self.depth} blocks, noise {self.noise}, {self.samples} draws"
+        rows = [[row[name] for name in names] for row in self.rows]
+        return html(title, names, rows, [notice.message for notice in self.notices])
 
     def effects(self, kind: str = "block", *, known_only: bool = False) -> Effects | None:
         """Average over prompts; ``None`` when there are none.
