@@ -13,7 +13,7 @@ setup: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "depthlaw needs Python 3.11 or newer: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,llm]'
 	touch $@
 
 reproduce: $(READY)
@@ -34,6 +34,9 @@ docs: $(READY)
 # The figures of README and documentation, from the commands that these show.
 figures: $(READY)
 	$(BIN)/depthlaw fit examples/made_runs.csv --out docs/_build/figures/made --no-resume > /dev/null
+	$(BIN)/depthlaw plan examples/made_runs.csv --params 7e9 --tokens 1.4e11 --shape 4096x32 --show 3 \
+	  --out docs/_build/figures/plan --no-resume > /dev/null
+	cp docs/_build/figures/plan/landscape.svg docs/figures/made_landscape.svg
 	$(BIN)/depthlaw reproduce fig2f --out docs/_build/figures/paper --no-resume
 	for name in parts profiles residuals; do \
 	  cp docs/_build/figures/made/$$name.svg docs/figures/made_$$name.svg || exit 1; done
@@ -41,7 +44,7 @@ figures: $(READY)
 	  cp docs/_build/figures/paper/fig2f/fig2f.svg docs/figures/fig2f.svg
 
 bench: $(READY)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,lab]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,llm]'
 	for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark || exit 1; done
 
 clean:

@@ -172,7 +172,7 @@ def test_the_seed_decides_and_starts_do_not(made_table: Made, made_fit: Fit) -> 
         ({"form": "width + breadth"}, UsageError, "breadth"),
         ({"fix": {"alpha_params": 1.0}}, UsageError, "alpha_params"),
         ({"depth_offset": 4.0}, UsageError, "depth offset 4 is not below the smallest depth"),
-        ({"fix": {"alpha_depth": 1.0}, "tie": ("alpha_depth=alpha_width",)}, UsageError, "constrained twice"),
+        ({"tie": ("alpha_depth=alpha_width", "alpha_width=alpha_depth")}, UsageError, "constrained twice"),
         ({"starts": 8}, UsageError, "8 starts are too few"),
     ],
 )

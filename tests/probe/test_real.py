@@ -70,7 +70,7 @@ def start(words):
 @pytest.mark.slow
 def test_killed_ten_times_at_random_and_finished_gives_the_same_rows(models_dir, data_dir, tmp_path):
     words = ["probe", models_dir / "stories260K", "--text", data_dir / "text" / "tinystories.txt"]
-    words += ["--limit", "900", "--batch-size", "8", "--lens", "direct"]
+    words += ["--limit", "400", "--batch-size", "8", "--lens", "direct"]
     begin = time.monotonic()
     done = start([*words, "--out", tmp_path / "whole"])
     assert done.communicate()[1] is not None

@@ -22,6 +22,10 @@ VERBS = {
         "depthlaw.cli.sensitivity:sensitivity_command",
         "Show how exponents move with choices that the data do not make.",
     ),
+    "lab": ("depthlaw.cli.lab:lab_app", "Train students on teachers whose use of depth is known."),
+    "predict": ("depthlaw.cli.predict:predict_command", "Predict a loss, or what reaches it."),
+    "plan": ("depthlaw.cli.plan:plan_command", "Find the best width and depth under a budget."),
+    "design": ("depthlaw.cli.design:design_command", "Choose which runs to train next."),
     "probe": ("depthlaw.cli.probe:probe_command", "Measure how a language model uses its depth, on text."),
     "family": (
         "depthlaw.cli.family:family_command",

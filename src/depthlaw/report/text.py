@@ -44,6 +44,17 @@ def number(value: float | None, stderr: float | None = None, *, digits: int = 4)
     return _significant(value, min(_exponent(value) - _exponent(stderr) + 2, digits + 2))
 
 
+def amount(value: float | None) -> str:
+    """Write a scale: whole numbers up to a million as such, others with four digits.
+
+    >>> amount(32.0), amount(83.28), amount(1e12)
+    ('32', '83.28', '1.000e12')
+    """
+    if value is not None and abs(value) < 1e6 and value == round(value):
+        return str(int(value))
+    return number(value)
+
+
 def interval(low: float | None, high: float | None) -> str:
     """Write an interval as ``[0.93, 1.74]``: to the decimal that gives half its width two digits."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):

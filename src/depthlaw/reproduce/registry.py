@@ -51,9 +51,40 @@ EXPERIMENTS = (
         "depthlaw.reproduce.appb3:run",
     ),
     Experiment(
+        "fig3b",
+        "Loss of students against depth: independent blocks average, equal blocks discretise",
+        "depthlaw.reproduce.laboratory:fig3b",
+    ),
+    Experiment(
+        "fig4a",
+        "Tied teachers: loss against depth at every temperature",
+        "depthlaw.reproduce.laboratory:fig4a",
+    ),
+    Experiment(
+        "fig4b",
+        "Tied teachers: the depth exponent over training time",
+        "depthlaw.reproduce.laboratory:fig4b",
+    ),
+    Experiment("fig4c", "The depth exponent against temperature", "depthlaw.reproduce.laboratory:fig4c"),
+    Experiment(
+        "fig5",
+        "Squared error: the depth exponent over training time, and the states of trained students",
+        "depthlaw.reproduce.laboratory:fig5",
+    ),
+    Experiment(
         "fig6",
         "Causal tracing: an early group of states at the subject, a late one at the last token",
         "depthlaw.reproduce.fig6:run",
+    ),
+    Experiment(
+        "appC3",
+        "Midpoint blocks: the depth exponent over training time",
+        "depthlaw.reproduce.laboratory:appC3",
+    ),
+    Experiment(
+        "theory",
+        "How errors of blocks add up: averaging, discretisation, integration",
+        "depthlaw.reproduce.laboratory:theory",
     ),
 )
 

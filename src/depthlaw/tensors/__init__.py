@@ -1,1 +1,1 @@
-"""Kernels on torch tensors: geometry of states, chunked cross-entropy, the protocol of a residual stack."""
+"""Pure functions of torch tensors, the protocol of a residual stack, and the compiled CPU kernel."""

@@ -1,0 +1,178 @@
+"""How verbs that use a law get one: a saved fit, or a table of runs that is fitted first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
+
+from depthlaw.cli.output import note
+from depthlaw.errors import DepthlawError, FitError, UsageError
+
+if TYPE_CHECKING:
+    from depthlaw.laws.result import Fit
+
+_COLUMNS = ("width", "depth", "tokens", "params", "flops", "loss", "weights", "cluster")
+
+
+def _column(name: str) -> Any:
+    return Parameter(name=f"--{name}-column", metavar="NAME")
+
+
+@Parameter(name="*", group=Group("Law", sort_key=2))
+@dataclass(frozen=True)
+class LawOptions:
+    """How to read a table of runs and fit it, when no saved fit is given; depthlaw fit says more about each.
+
+    Attributes
+    ----------
+    width
+        Column of the width (d_model); the usual names of every column are recognised without these.
+    depth
+        Column of the depth (n_layers).
+    tokens
+        Column of the training tokens.
+    params
+        Column of the parameter count.
+    flops
+        Column of the training compute.
+    loss
+        Column of the loss.
+    weights
+        Column of relative weights of the rows.
+    cluster
+        Column that names the run a row belongs to.
+    where
+        Keep only rows for which this holds, for example "loss < 3".
+    exclude_highest
+        Keep only rows with a loss below the K-th largest.
+    drop_bad
+        Leave out rows with missing, infinite, zero or negative values instead of refusing the table.
+    drop_duplicates
+        Leave out exact copies of rows.
+    form
+        Scales of the law joined by +, for example "width + depth + tokens".
+    floor
+        Whether the law has an irreducible loss.
+    depth_offset
+        Count depth as depth - offset.
+    fix
+        Parameters held at a value, for example alpha_depth=1.
+    tie
+        Exponents held equal, for example alpha_width=alpha_depth.
+    objective
+        Objective: mse of the log residuals, or huber, which outliers pull less.
+    delta
+        Where the Huber objective turns from squares to absolute values, in log units.
+    errors
+        What counts as independent: rows, clusters (checkpoints of one run), auto: clusters if there are any.
+    starts
+        Starting points of the optimiser, at least 64.
+    """
+
+    width: Annotated[str | None, _column("width")] = None
+    depth: Annotated[str | None, _column("depth")] = None
+    tokens: Annotated[str | None, _column("tokens")] = None
+    params: Annotated[str | None, _column("params")] = None
+    flops: Annotated[str | None, _column("flops")] = None
+    loss: Annotated[str | None, _column("loss")] = None
+    weights: Annotated[str | None, _column("weights")] = None
+    cluster: Annotated[str | None, _column("cluster")] = None
+    where: str | None = None
+    exclude_highest: Annotated[int, Parameter(metavar="K")] = 0
+    drop_bad: Annotated[bool, Parameter(negative="")] = False
+    drop_duplicates: Annotated[bool, Parameter(negative="")] = False
+    form: str = "auto"
+    floor: bool = True
+    depth_offset: float = 0.0
+    fix: dict[str, float] = field(default_factory=dict)
+    tie: tuple[str, ...] = ()
+    objective: Literal["mse", "huber"] = "mse"
+    delta: float = 1e-3
+    errors: Literal["auto", "rows", "clusters"] = "auto"
+    starts: int = 128
+
+    def load(self, source: Path, *, level: float | None = None, seed: int = 0) -> Fit:
+        """The law of ``source``: read if it is a saved fit, fitted if it is a table of runs.
+
+        Says on stderr how a table was understood, and what the fit found doubtful.
+
+        Raises
+        ------
+        UsageError
+            If options of reading and fitting are given with a saved fit.
+        FitError
+            If the fit did not converge.
+        """
+        from depthlaw.laws.fit import fit
+        from depthlaw.laws.saved import load_fit
+        from depthlaw.report.fit import table_text
+
+        if is_saved(source):
+            if self != AS_SAVED:
+                raise UsageError(
+                    f"{source} is a saved fit: its table and its form are settled.",
+                    "Give the table of runs instead, or leave the options of reading and fitting out.",
+                )
+            law = load_fit(source)
+        else:
+            try:
+                table = self.read(source)
+                law_config = self.config(level, seed)
+                table.require(*law_config.resolve(table.columns).scales, "loss")
+            except DepthlawError as error:
+                hint = None if error.hint is None else column_flags(error.hint)
+                raise type(error)(column_flags(error.message), hint) from error
+            note(table_text(table))
+            law = fit(table, law_config)
+        for notice in law.notices:
+            note(f"note: {column_flags(notice.message)}")
+        if not law.certificate.converged:
+            raise FitError("the fit did not converge: nothing can be built on it.", "Use more --starts.")
+        return law
+
+    def read(self, source: Path) -> Any:
+        """Read the table."""
+        from depthlaw.data.runs import read_runs
+
+        options = vars(self)
+        names = (*_COLUMNS, "where", "exclude_highest", "drop_bad", "drop_duplicates")
+        return read_runs(source, **{name: options[name] for name in names})
+
+    def config(self, level: float | None, seed: int) -> Any:
+        """The settings of the fit."""
+        from depthlaw.laws.config import FitConfig
+
+        options = vars(self)
+        names = ("form", "floor", "depth_offset", "fix", "tie", "objective", "delta", "errors", "starts")
+        return FitConfig(**{name: options[name] for name in names}, level=level or 0.95, seed=seed)
+
+
+def column_flags(text: str) -> str:
+    """Name columns by the flags of these verbs, where the shorter ones are quantities."""
+    return re.sub(rf"--({'|'.join(_COLUMNS)})(?= (COLUMN|\"))", r"--\1-column", text)
+
+
+AS_SAVED = LawOptions()
+
+
+def is_saved(source: Path) -> bool:
+    """Whether a path is a saved fit or the folder of one, not a table of runs."""
+    if source.is_dir():
+        return (source / "fit.json").is_file()
+    if source.suffix != ".json" or not source.is_file():
+        return False
+    with open(source, encoding="utf-8", errors="replace") as file:
+        return '"depthlaw.fit/' in file.read(200)
+
+
+def identity_of(fit: Fit) -> str:
+    """What tells one law from another in a run's identity: a hash of the fit and its data."""
+    import hashlib
+
+    from depthlaw.laws.saved import fit_document
+
+    return hashlib.sha256(fit_document(fit).encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""The teacher–student laboratory: residual networks whose way of using depth is known by construction."""

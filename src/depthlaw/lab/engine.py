@@ -1,0 +1,159 @@
+"""What an engine is: it holds one task's teacher and students and moves all of them one batch on.
+
+The laboratory has two, `depthlaw.lab.torch_engine` (any device, any block) and `depthlaw.lab.fused_engine`
+(the compiled CPU kernel); they agree to rounding.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depthlaw.errors import InputError, UsageError, unknown_name
+from depthlaw.lab.config import LabConfig
+from depthlaw.lab.networks import Network
+
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class StudentKey:
+    """Which student of a task: its number of blocks and its temperature (``None``: the loss has none)."""
+
+    depth: int
+    temperature: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of its arrays in files."""
+        prefix = "" if self.temperature is None else f"temperature{self.temperature:g}."
+        return f"{prefix}depth{self.depth}"
+
+
+class Engine(Protocol):
+    """One task in training."""
+
+    name: str
+
+    def losses(self, x: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Losses (students,) on a batch x (batch, width)."""
+        ...
+
+    def train(
+        self, x: NDArray[np.float32], rates: Sequence[float], alive: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Take one Adam step on a batch and return the losses (students,) before it.
+
+        Parameters
+        ----------
+        x
+            (batch, width).
+        rates
+            (students,) learning rates.
+        alive
+            (students,) false for those to be left as they are. A student whose loss on this batch is not
+            finite is left as it is too.
+        """
+        ...
+
+    def networks(self) -> list[Network]:
+        """Copies of the students' weights, in the order of their keys."""
+        ...
+
+    def state(self) -> dict[str, Array]:
+        """Copies of everything that the next step depends on, by name."""
+        ...
+
+    def load_state(self, state: Mapping[str, Array]) -> None:
+        """Go on from a state."""
+        ...
+
+
+def require_torch() -> None:
+    """Check that torch can be imported.
+
+    Raises
+    ------
+    InputError
+        When it is not installed.
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise InputError("the laboratory needs torch, which is not installed.", 'pip install "depthlaw[lab]"')
+
+
+def make_engine(
+    config: LabConfig, teacher: Network, keys: Sequence[StudentKey], students: Sequence[Network]
+) -> Engine:
+    """Build the engine that ``config.engine`` names; ``auto`` takes the fastest that can do this task here.
+
+    Raises
+    ------
+    UsageError
+        When the engine or device named is not there, or cannot do this task.
+    InputError
+        When torch is not installed.
+    """
+    require_torch()
+    why_not = _why_not_fused(config)
+    if config.engine == "fused" or (config.engine == "auto" and why_not is None):
+        if why_not is not None:
+            raise UsageError(f"engine fused cannot run this: {why_not}.", "Take --engine torch.")
+        from depthlaw.lab.fused_engine import FusedEngine
+
+        return FusedEngine(config, teacher, keys, students)
+    from depthlaw.lab.torch_engine import TorchEngine
+
+    return TorchEngine(config, teacher, keys, students)
+
+
+def _why_not_fused(config: LabConfig) -> str | None:
+    """Say why the compiled kernel cannot train this here; ``None`` when it can."""
+    from depthlaw.numerics.runge_kutta import MIDPOINT, RESIDUAL
+
+    if config.student.method not in (RESIDUAL, MIDPOINT):
+        return "its blocks are residual or midpoint only"
+    device = find_device(config.device)
+    if device != "cpu":
+        return f"it runs on the CPU, and the device is {device}"
+    try:
+        from depthlaw.tensors import fused
+
+        found = fused.available()
+    except (ImportError, NotImplementedError):
+        return "this installation has no compiled kernel"
+    return found.reason if isinstance(found, fused.Unavailable) else None
+
+
+def find_device(name: str) -> str:
+    """Resolve ``auto`` to ``cuda``, ``mps`` or ``cpu``, and check that a device named is there.
+
+    Raises
+    ------
+    UsageError
+        When it is not.
+    """
+    import torch
+
+    have = ["cpu"]
+    if torch.cuda.is_available():
+        have.insert(0, "cuda")
+    elif torch.backends.mps.is_available():
+        have.insert(0, "mps")
+    if name == "auto":
+        return have[0]
+    if name.partition(":")[0] not in have:
+        raise unknown_name("device", name, have, flag="--device")
+    return name
+
+
+def thread_count(config: LabConfig) -> int:
+    """Return the number of CPU threads to use: as asked for, or one for each core this process may use."""
+    if config.threads is not None:
+        return config.threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

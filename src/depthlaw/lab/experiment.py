@@ -1,0 +1,222 @@
+"""``train_lab``: run an experiment task by task, keeping it in a run folder when it has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from depthlaw.data.store import Run, open_run
+from depthlaw.lab import checkpoint
+from depthlaw.lab.config import LabConfig, seconds
+from depthlaw.lab.engine import Array, StudentKey
+from depthlaw.lab.metrics import UNITS, batches_table, metrics_table, students_table
+from depthlaw.lab.networks import Network
+from depthlaw.lab.presets import preset
+from depthlaw.lab.result import LabResult
+from depthlaw.lab.training import ALIVE, Progress, Task, Trainer, keys_of, run_to_end, tasks_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def train_lab(
+    config: LabConfig | str = "mse",
+    *,
+    out: str | Path | None = None,
+    resume: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+    **settings: Any,
+) -> LabResult:
+    """Train students on teachers whose way of using depth is known.
+
+    Parameters
+    ----------
+    config
+        A configuration, or the name of a preset.
+    out
+        Folder to keep the run in: weights, metrics, and a checkpoint from which the same call goes on after
+        an interruption, bit for bit; ``None`` keeps everything in memory.
+    resume
+        Whether to go on with what ``out`` holds.
+    progress
+        Called with the state of training, about ten times a second.
+    **settings
+        Fields of `LabConfig` that override ``config``.
+
+    Returns
+    -------
+    LabResult
+        Its ``status`` says whether a student diverged; the others have gone on without it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On SIGINT or SIGTERM, once the checkpoint is written.
+    ConfigError
+        When ``out`` holds something else.
+    UsageError
+        For a configuration that cannot be meant, or an engine or device that is not there.
+    """
+    config = replace(preset(config) if isinstance(config, str) else config, **settings)
+    kept = nullcontext() if out is None else open_run(out, verb="lab", resume=resume, **run_options(config))
+    with kept as run:
+        return _Experiment(config, run, progress).execute()
+
+
+def run_options(config: LabConfig) -> dict[str, Any]:
+    """Return what `open_run` needs to know of a laboratory run besides the folder."""
+    return {"config": config, "units": UNITS, "device": config.device, "dtype": config.dtype}
+
+
+def execute(
+    config: LabConfig, run: Run | None, progress: Callable[[Progress], None] | None = None
+) -> LabResult:
+    """Train in a run folder that is already open; see `train_lab`."""
+    return _Experiment(config, run, progress).execute()
+
+
+class _Experiment:
+    """The tasks of one experiment and their files."""
+
+    def __init__(
+        self, config: LabConfig, run: Run | None, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self.config, self.run, self.progress = config, run, progress
+        self.keys = keys_of(config)
+        self.tables: dict[str, list[pa.Table]] = {"metrics": [], "test_batches": [], "students": []}
+        self.networks: dict[Task, dict[StudentKey, Network]] = {}
+        self.engine = ""
+
+    def execute(self) -> LabResult:
+        tasks = tasks_of(self.config)
+        with checkpoint.deferred_signals() as request:
+            for number, task in enumerate(tasks, 1):
+                if not self._take_finished(task):
+                    self._train(task, (number, len(tasks)), request)
+        self._close()
+        whole = {name: _concatenated(parts) for name, parts in self.tables.items()}
+        diverged = whole["students"]["diverged"].null_count < len(whole["students"])
+        return LabResult(
+            config=self.config,
+            networks=self.networks,
+            engine=self.engine,
+            status="diverged" if diverged else "done",
+            **whole,
+        )
+
+    def _train(self, task: Task, place: tuple[int, int], request: checkpoint.StopRequest) -> None:
+        trainer = Trainer(self.config, task)
+        self.engine = trainer.engine.name
+        self._go_on(trainer)
+        clock = checkpoint.Clock(seconds(self.config.checkpoint_every))
+
+        def after_step() -> None:
+            if self.run is not None and (request.requested or clock.due()) and not trainer.done:
+                self._checkpoint(trainer)
+            if request.requested:
+                raise KeyboardInterrupt
+
+        if self.run is not None:
+            self.run.log(f"{task.name}: engine {trainer.engine.name}, from step {trainer.step}")
+        run_to_end(trainer, place=place, progress=self.progress, after_step=after_step)
+        self._finish(trainer)
+
+    def _go_on(self, trainer: Trainer) -> None:
+        """Continue from the checkpoint, if it is of this task.
+
+        It counts whether or not the manifest has it on record: it was renamed into place whole, and a kill
+        between that and the record must not cost the work of hours. It names the run it belongs to.
+        """
+        if self.run is None or not (self.run.folder / checkpoint.NAME).exists():
+            return
+        state, about = checkpoint.read(self.run.folder / checkpoint.NAME)
+        if about == self._label(trainer.task):
+            trainer.load_state(state)
+
+    def _checkpoint(self, trainer: Trainer) -> None:
+        if self.run is not None:
+            self.run.write_bytes(
+                checkpoint.NAME, checkpoint.to_bytes(trainer.state(), self._label(trainer.task))
+            )
+
+    def _label(self, task: Task) -> dict[str, str]:
+        if self.run is None:
+            return {}
+        manifest = self.run.manifest
+        return {"task": task.name, "run": manifest.id, "created": manifest.created}
+
+    def _finish(self, trainer: Trainer) -> None:
+        """Keep a finished task: tables first, then the weights, whose presence says that it is finished."""
+        task = trainer.task
+        self._add(
+            metrics_table(task, self.keys, trainer.curves),
+            batches_table(task, self.keys, trainer.curves),
+            students_table(task, self.keys, trainer.stopped.tolist()),
+        )
+        self.networks[task] = dict(zip(self.keys, trainer.engine.networks(), strict=True))
+        if self.run is not None:
+            for key, step in zip(self.keys, trainer.stopped.tolist(), strict=True):
+                if step != ALIVE:
+                    self.run.log(f"{task.name}: {key.name} diverged at step {step}")
+            self._write_tables()
+            data = checkpoint.to_bytes(_flat(self.networks[task]), {"engine": self.engine})
+            self.run.write_bytes(weights_name(task), data)
+
+    def _add(self, metrics: pa.Table, batches: pa.Table, students: pa.Table) -> None:
+        for name, table in (("metrics", metrics), ("test_batches", batches), ("students", students)):
+            self.tables[name].append(table)
+
+    def _write_tables(self) -> None:
+        if self.run is not None:
+            for name, parts in self.tables.items():
+                self.run.write_table(f"{name}.parquet", _concatenated(parts))
+
+    def _take_finished(self, task: Task) -> bool:
+        """Read a task that an earlier process finished; say whether there was one."""
+        if self.run is None or not self.run.done(weights_name(task)):
+            return False
+        import pyarrow.compute as pc
+        import pyarrow.parquet as pq
+
+        arrays, about = checkpoint.read(self.run.folder / weights_name(task))
+        self.engine = about.get("engine", "")
+        self.networks[task] = {key: _network(arrays, key) for key in self.keys}
+        for name, parts in self.tables.items():
+            whole = pq.read_table(self.run.folder / f"{name}.parquet")
+            mine = pc.and_(pc.equal(whole["replica"], task.replica), pc.equal(whole["rho"], task.rho))
+            parts.append(whole.filter(mine))
+        return True
+
+    def _close(self) -> None:
+        """Leave no checkpoint of a task that is finished: it is as large as three times the weights."""
+        empty = checkpoint.to_bytes({}, {})
+        path = None if self.run is None else self.run.folder / checkpoint.NAME
+        if self.run is not None and path is not None and path.exists() and path.read_bytes() != empty:
+            self.run.write_bytes(checkpoint.NAME, empty)
+
+
+def weights_name(task: Task) -> str:
+    """Name of a task's weights within the run folder."""
+    return f"weights/{task.name}.safetensors"
+
+
+def _flat(networks: Mapping[StudentKey, Network]) -> dict[str, Array]:
+    return {
+        f"{key.name}.{name}": array
+        for key, network in networks.items()
+        for name, array in network.as_dict().items()
+    }
+
+
+def _network(arrays: Mapping[str, Array], key: StudentKey) -> Network:
+    A, b, B = (arrays[f"{key.name}.{name}"] for name in ("A", "b", "B"))
+    return Network(A, b, B, arrays.get(f"{key.name}.head"))
+
+
+def _concatenated(tables: list[pa.Table]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.concat_tables(tables).combine_chunks()

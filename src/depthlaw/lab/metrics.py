@@ -1,0 +1,91 @@
+"""What training measured, as tidy tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from depthlaw.lab.engine import StudentKey
+from depthlaw.lab.training import ALIVE, Curves, Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+UNITS = {
+    "replica": "number",
+    "temperature": "1",
+    "rho": "1",
+    "depth": "blocks",
+    "step": "steps",
+    "batch": "number",
+    "train_loss": "loss",
+    "test_loss": "loss",
+    "diverged": "steps",
+}
+"""Of every column. A loss is a mean square (``mse``) or in nats (``kl``), as the configuration says."""
+
+
+def metrics_table(task: Task, keys: Sequence[StudentKey], curves: Curves) -> pa.Table:
+    """One row per student and logged step: mean training loss since the row before, and mean test loss.
+
+    A student's rows end where it diverged. ``test_loss`` is null where no test was due, ``temperature`` where
+    the loss has none.
+    """
+    import pyarrow as pa
+
+    rows = [
+        (task.replica, key.temperature, task.rho, key.depth, step, _or_none(train[at]), _mean(test[at]))
+        for at, key in enumerate(keys)
+        for step, train, test in zip(curves.step, curves.train, curves.test, strict=True)
+        if np.isfinite(train[at])
+    ]
+    names = ("replica", "temperature", "rho", "depth", "step", "train_loss", "test_loss")
+    kinds = (pa.int64(), pa.float64(), pa.float64(), pa.int64(), pa.int64(), pa.float64(), pa.float64())
+    return _table(rows, names, kinds)
+
+
+def batches_table(task: Task, keys: Sequence[StudentKey], curves: Curves) -> pa.Table:
+    """One row per student, tested step and test batch; all students see the same batches."""
+    import pyarrow as pa
+
+    rows = [
+        (task.replica, key.temperature, task.rho, key.depth, step, batch, float(loss))
+        for at, key in enumerate(keys)
+        for step, test in zip(curves.step, curves.test, strict=True)
+        for batch, loss in enumerate(test[at])
+        if np.isfinite(loss)
+    ]
+    names = ("replica", "temperature", "rho", "depth", "step", "batch", "test_loss")
+    kinds = (pa.int64(), pa.float64(), pa.float64(), pa.int64(), pa.int64(), pa.int64(), pa.float64())
+    return _table(rows, names, kinds)
+
+
+def students_table(task: Task, keys: Sequence[StudentKey], stopped: Sequence[int]) -> pa.Table:
+    """One row per student: ``diverged`` is the step at which its loss was not finite, null if never."""
+    import pyarrow as pa
+
+    rows = [
+        (task.replica, key.temperature, task.rho, key.depth, None if step == ALIVE else int(step))
+        for key, step in zip(keys, stopped, strict=True)
+    ]
+    names = ("replica", "temperature", "rho", "depth", "diverged")
+    kinds = (pa.int64(), pa.float64(), pa.float64(), pa.int64(), pa.int64())
+    return _table(rows, names, kinds)
+
+
+def _table(rows: Sequence[tuple[Any, ...]], names: Sequence[str], kinds: Sequence[pa.DataType]) -> pa.Table:
+    import pyarrow as pa
+
+    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+    arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.table(arrays, names=list(names))
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(values.mean()) if np.isfinite(values).all() and len(values) else None
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,73 @@
+"""What a laboratory run gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from depthlaw.lab.config import LabConfig
+from depthlaw.lab.engine import StudentKey
+from depthlaw.lab.networks import Network
+from depthlaw.lab.training import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class LabResult:
+    """Trained students and how they got there.
+
+    Attributes
+    ----------
+    config
+        What was run.
+    metrics
+        (replica, temperature, rho, depth, step, train_loss, test_loss), see `depthlaw.lab.metrics`.
+    test_batches
+        (replica, temperature, rho, depth, step, batch, test_loss).
+    students
+        (replica, temperature, rho, depth, diverged).
+    networks
+        Final weights of every student, by task.
+    engine
+        Which engine trained them.
+    status
+        ``done``, or ``diverged`` when some student did.
+    """
+
+    config: LabConfig
+    metrics: pa.Table
+    test_batches: pa.Table
+    students: pa.Table
+    networks: dict[Task, dict[StudentKey, Network]]
+    engine: str
+    status: str
+
+    def to_table(self) -> pa.Table:
+        """Return the metrics."""
+        return self.metrics
+
+    def final(self) -> pa.Table:
+        """Return the last row of every student that has one."""
+        import pyarrow.compute as pc
+
+        return self.metrics.filter(pc.equal(self.metrics["step"], pc.max(self.metrics["step"])))
+
+    @property
+    def diverged(self) -> list[dict[str, Any]]:
+        """The students whose loss ceased to be finite, with the step at which it did."""
+        return [row for row in self.students.to_pylist() if row["diverged"] is not None]
+
+    def _repr_html_(self) -> str:
+        rows = self.final().to_pylist()
+        names = [name for name in self.metrics.column_names if any(row[name] is not None for row in rows)]
+        head = "".join(f"<th>{name}</th>" for name in names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{_shown(row[name])}</td>" for name in names) + "</tr>" for row in rows
+        )
+        return f"<table><caption>laboratory, {self.status}</caption><tr>{head}</tr>{body}</table>"
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,60 @@
+"""The laboratory's experiments at the smallest scale, and what is said about it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from depthlaw.cli import main
+from depthlaw.lab.presets import preset
+from depthlaw.reproduce.expected import expected
+from depthlaw.reproduce.lab_runs import configuration
+from depthlaw.reproduce.outcome import Verdict
+from depthlaw.reproduce.registry import EXPERIMENTS, select
+
+LABORATORY = ("fig3b", "fig4a", "fig4b", "fig4c", "fig5", "appC3")
+
+
+def test_every_experiment_runs_at_the_smallest_scale(tmp_path: Path, capsys) -> None:
+    assert main(["reproduce", *LABORATORY, "--scale", "smoke", "--out", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["experiments"]) == len(LABORATORY)
+    for name in LABORATORY:
+        assert (tmp_path / name / f"{name}.pdf").exists()
+        assert "REDUCED SCALE (smoke)" in (tmp_path / name / "outcome.txt").read_text()
+
+
+def test_theory_passes_at_the_smallest_scale() -> None:
+    outcome = select(["theory"])[0].run("smoke")
+    assert outcome.verdict is Verdict.PASS
+    assert len(outcome.comparisons) == 7
+
+
+def test_without_torch_an_experiment_is_skipped_with_the_reason(monkeypatch) -> None:
+    monkeypatch.setattr("depthlaw.lab.engine.importlib.util.find_spec", lambda name: None)
+    outcome = select(["fig5"])[0].run("smoke")
+    assert outcome.verdict is Verdict.SKIPPED
+    assert "depthlaw[lab]" in outcome.skipped
+
+
+@pytest.mark.parametrize("name", ["kl-independent", "kl-tied", "kl-tied-long", "mse-long", "mse-midpoint"])
+def test_the_papers_scale_is_the_protocol(name: str) -> None:
+    found, whole = configuration(name, "paper"), preset(name)
+    assert found.replicates == 3
+    assert (found.steps, found.batch, found.teacher, found.student, found.temperatures) == (
+        whole.steps,
+        whole.batch,
+        whole.teacher,
+        whole.student,
+        whole.temperatures,
+    )
+
+
+def test_what_is_expected_names_experiments_of_the_registry() -> None:
+    for name in LABORATORY:
+        assert expected(name, "paper")
+    for name in ("fig5", "appC3"):
+        assert set(expected(name, "small")) >= {"alpha_independent", "alpha_tied"}
+    assert {experiment.id for experiment in EXPERIMENTS} >= set(LABORATORY)
