@@ -1,9 +1,11 @@
 """The test of averaging: what skipping and swapping middle blocks cost, beside what each regime predicts.
 
 Ensemble averaging: the blocks of the middle are like members of a committee. Leaving one out of ℓ raises the
-loss by c(ℓ−1)^-α − cℓ^-α, of order 1/ℓ of the depth term, whichever it is. Exchanging two blocks d apart
-changes the output by their commutators with each other and with the d − 1 blocks between them, 2d − 1 in all.
-Each is small, and independent ones add up in squares: the loss, quadratic in the error, grows as 2d − 1.
+loss by the same amount, whichever it is: by c(ℓ−1)^-α − cℓ^-α, of order 1/ℓ of the depth term, when the
+network is trained without it; without retraining by about the depth term itself (`STUDENTS`). Exchanging two
+blocks d apart changes the output by their commutators with each other and with the d − 1 blocks between them,
+2d − 1 in all. Each is small, and independent ones add up in squares: the loss, quadratic in the error, grows
+as 2d − 1.
 Smooth flow: a block differs from its neighbours by little, and in proportion to the distance. Commutators are
 then coherent and proportional to distance, their sum goes as d², and the loss as d⁴.
 Both hold to leading order and are checked on stacks made one way and the other (tests).
@@ -21,6 +23,12 @@ from depthlaw.interventions.plan import Plan
 
 SWAP_IF_AVERAGING, SWAP_IF_FLOW = 1.0, 4.0
 """Exponent of the cost of a swap over its distance, by regime."""
+
+
+STUDENTS = "1.4 to 2.0 times the depth term, sd/mean 0.05 to 0.07; a neighbour swap 0.002 to 0.009 of a skip"
+"""What trained averaging students of the laboratory show (rho 0, preset ``mse``, 6,000 steps, depths 12, 24,
+48). A block that is left out without retraining takes its share of the common direction along, which is why a
+skip costs them more than one block less costs a network that was trained without it."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depthlaw.interventions.averaging import SWAP_IF_AVERAGING, SWAP_IF_FLOW
+from depthlaw.interventions.averaging import STUDENTS, SWAP_IF_AVERAGING, SWAP_IF_FLOW
 from depthlaw.interventions.pruning import Drop, best_drop, mergekit_yaml
 from depthlaw.report.text import number, table
 
@@ -70,7 +70,8 @@ def averaging_text(result: Ablation) -> str:
             f"{number(skips.highest, digits=2)}; sd/mean {number(skips.variation, digits=2)})",
             f"  averaging predicts {number(skips.predicted, digits=2)}, evenly: the depth term "
             f"{number(c, digits=3)}·ℓ^-{number(alpha, digits=3)} = {number(skips.depth_term, digits=2)} "
-            "for one block less",
+            "for one block less, retrained",
+            f"  averaging students of the laboratory, not retrained: {STUDENTS}",
         ]
     swaps = result.swaps
     if swaps is not None and skips is not None and 1 in swaps.distances:
