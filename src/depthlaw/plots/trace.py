@@ -13,7 +13,15 @@ from depthlaw.plots.style import FIT, MUTED, POINTS, SECOND
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LINES = (FIT, SECOND, POINTS, MUTED)
+_LINES = {
+    "last subject token": (FIT, "-"),
+    "last token": (SECOND, "-"),
+    "first subject token": (POINTS, "--"),
+    "middle subject tokens": (POINTS, ":"),
+    "first token after": (MUTED, "--"),
+    "further tokens": (MUTED, ":"),
+}
+"""Where Fig. 6 has its groups the lines are solid and have bands; the others would hide them."""
 
 
 def draw_map(
@@ -81,10 +89,12 @@ def draw_effects(
     depth = mean.shape[1]
     x = (np.arange(depth) + 1) / depth
     ax.axhline(0, color=MUTED, lw=0.8, zorder=0)
-    for number, (line, half, role) in enumerate(zip(mean, half_width, roles, strict=True)):
-        colour, style = _LINES[number % len(_LINES)], "-" if number < len(_LINES) else "--"
+    for line, half, role in zip(mean, half_width, roles, strict=True):
+        if role not in _LINES:
+            continue  # before the subject nothing can be brought back
+        colour, style = _LINES[role]
         ax.plot(x, line, style, color=colour, label=role, lw=1.3)
-        if np.isfinite(half).all():
+        if style == "-" and np.isfinite(half).all():
             ax.fill_between(x, line - half, line + half, color=colour, alpha=0.15, lw=0)
     ax.set_xlabel(r"restored block $l/\ell$")
     ax.set_ylabel("p(restored) − p(corrupted)")
