@@ -14,6 +14,9 @@ EXPECTED = {
     "falcon": ("self_attention", "mlp"),
     "falcon-alibi": ("self_attention", "mlp"),
     # These add the stream within the module, so that what is added is looked for inside.
+    "openai-gpt": ("attn", "mlp"),
+    # Whatever mixes tokens: recurrent in most blocks, attention in every third.
+    "recurrent-gemma": ("temporal_block", "mlp_block"),
     "mpt": ("attn", "ffn.down_proj"),
     "bloom": ("self_attention.dense", "mlp.dense_4h_to_h"),
 }
