@@ -29,7 +29,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 docs: $(READY)
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/sphinx-build -E -W --keep-going -q -b html docs docs/_build/html
 
 # The figures of README and documentation, from the commands that these show.
 figures: $(READY)
