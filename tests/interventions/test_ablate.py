@@ -132,6 +132,8 @@ def test_the_command(capsys, tmp_path):
     assert json.loads((saved / "config.json").read_text())["num_hidden_layers"] == 3
     names = {path.name for path in (tmp_path / "run").iterdir()}
     assert {"plans.parquet", "documents.parquet", "result.json", "mergekit.yaml", "ablate.txt"} <= names
+    assert main([*words, "--drop", "2", "--save", str(saved)]) == 3
+    assert "not an empty folder" in capsys.readouterr().err
     assert main([*words, "--plan", "0-9"]) == 2
     assert "no block 9" in capsys.readouterr().err
     assert main([*words, "--plan", "skip each", "--save", str(tmp_path / "no")]) == 2

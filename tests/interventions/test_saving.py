@@ -47,7 +47,7 @@ def test_what_cannot_be_saved(lm_of, tmp_path):
         save_plan(lm, parse_plan("0,(1-2),3", lm.depth), tmp_path / "no")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("mine")
-    with pytest.raises(OutputError, match="not empty"):
+    with pytest.raises(OutputError, match="not an empty folder"):
         save_plan(lm, parse_plan("0-2", lm.depth), tmp_path / "full")
     assert not (tmp_path / "no").exists()
 

@@ -54,6 +54,10 @@ def ablate_command(
     plans = expand_plans(config.texts, lm.depth, samples=config.samples, seed=config.seed)
     if save is not None and config.drop is None and len(plans) > 1:
         raise UsageError(f"--save needs one plan, not {len(plans)}.", "Or --drop K, which finds one.")
+    if save is not None:
+        from depthlaw.interventions.saving import refuse_full, save_plan
+
+        refuse_full(save)
     if output.dry_run:
         steps = [f"run {plan.name}: {plan.listing()}" for plan in plans]
         output.emit_plan(config, steps)
@@ -70,8 +74,6 @@ def ablate_command(
     if output.out is not None:
         note(f"wrote {output.out}")
     if save is not None:
-        from depthlaw.interventions.saving import save_plan
-
         plan = plans[0] if config.drop is None else best_drop(result, config.drop).plan
         save_plan(lm, plan, save)
         note(f"saved {plan.text()} in {save}, loaded it again and checked it")

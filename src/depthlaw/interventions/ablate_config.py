@@ -20,7 +20,8 @@ class AblateConfig:
     ----------
     plan
         Orders such as "0-4,6-" (from 0, both ends run), or "skip each", "skip window K", "swap neighbours",
-        "swap distance D", "repeat each", "reverse middle", "parallel middle", "shuffle middle".
+        "swap distance D", "repeat each", "reverse middle", "parallel middle", "shuffle middle";
+        "skip each" when nothing is said.
     drop
         Search the K neighbouring blocks whose loss costs least.
     samples

@@ -48,9 +48,7 @@ def save_plan(lm: LanguageModel, plan: Plan, folder: str | Path) -> Path:
     """
     if not plan.sequential:
         raise UsageError(f'plan "{plan.name}" runs blocks side by side; no saved model can do that.')
-    target = Path(folder)
-    if target.exists() and any(target.iterdir()):
-        raise OutputError(f"{target} is not empty.", "Choose another folder to save the model in.")
+    target = refuse_full(folder)
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         temporary.mkdir(parents=True)
@@ -72,6 +70,20 @@ def save_plan(lm: LanguageModel, plan: Plan, folder: str | Path) -> Path:
         raise OutputError(f"cannot write {target}: {error.strerror or error}.") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+    return target
+
+
+def refuse_full(folder: str | Path) -> Path:
+    """Return a folder to save in.
+
+    Raises
+    ------
+    OutputError
+        When there is something in it; better said before hours of measuring than after.
+    """
+    target = Path(folder)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise OutputError(f"{target} is not an empty folder.", "Choose another one to save the model in.")
     return target
 
 
