@@ -12,6 +12,9 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from depthlaw.data.runs import RunTable, read_runs
+    from depthlaw.interventions.ablate import ablate
+    from depthlaw.interventions.execution import run_plan
+    from depthlaw.interventions.trace import causal_trace
     from depthlaw.lab.config import LabConfig
     from depthlaw.lab.experiment import train_lab
     from depthlaw.lab.result import LabResult
@@ -30,6 +33,8 @@ _HOME = {
     "LabConfig": "depthlaw.lab.config",
     "LabResult": "depthlaw.lab.result",
     "RunTable": "depthlaw.data.runs",
+    "ablate": "depthlaw.interventions.ablate",
+    "causal_trace": "depthlaw.interventions.trace",
     "compare": "depthlaw.laws.compare",
     "design": "depthlaw.planning.design",
     "fit": "depthlaw.laws.fit",
@@ -38,6 +43,7 @@ _HOME = {
     "predict_at": "depthlaw.planning.predict",
     "reach": "depthlaw.planning.invert",
     "read_runs": "depthlaw.data.runs",
+    "run_plan": "depthlaw.interventions.execution",
     "sensitivity": "depthlaw.laws.sensitivity",
     "train_lab": "depthlaw.lab.experiment",
 }
@@ -51,6 +57,8 @@ __all__ = [
     "LabResult",
     "RunTable",
     "__version__",
+    "ablate",
+    "causal_trace",
     "compare",
     "design",
     "fit",
@@ -60,6 +68,7 @@ __all__ = [
     "probe",
     "reach",
     "read_runs",
+    "run_plan",
     "sensitivity",
     "train_lab",
 ]

@@ -31,6 +31,11 @@ VERBS = {
         "depthlaw.cli.family:family_command",
         "Fit how the middle angle falls with depth over probes.",
     ),
+    "trace": ("depthlaw.cli.trace:trace_command", "Find which states of a model bring a fact back."),
+    "ablate": (
+        "depthlaw.cli.ablate:ablate_command",
+        "Run a model with blocks skipped, swapped, repeated or reordered.",
+    ),
     "reproduce": ("depthlaw.cli.reproduce:reproduce_command", "Recompute published numbers and figures."),
     "show": ("depthlaw.cli.show:show_app", "Show what depthlaw sees: the environment."),
 }

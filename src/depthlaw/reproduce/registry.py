@@ -72,6 +72,11 @@ EXPERIMENTS = (
         "depthlaw.reproduce.laboratory:fig5",
     ),
     Experiment(
+        "fig6",
+        "Causal tracing: an early group of states at the subject, a late one at the last token",
+        "depthlaw.reproduce.fig6:run",
+    ),
+    Experiment(
         "appC3",
         "Midpoint blocks: the depth exponent over training time",
         "depthlaw.reproduce.laboratory:appC3",

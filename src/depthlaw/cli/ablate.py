@@ -1,0 +1,81 @@
+"""``depthlaw ablate``: what a model does with its blocks skipped, swapped, repeated or reordered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from depthlaw.cli.output import TO_TERMINAL, Output, note
+from depthlaw.cli.settings import NO_FILE, SETTINGS, ConfigFile
+from depthlaw.errors import ExitCode, UsageError
+from depthlaw.interventions.ablate_config import AblateConfig
+
+DEFAULTS = AblateConfig()
+
+
+def ablate_command(
+    model: str,
+    /,
+    *,
+    text: Annotated[str, Parameter(metavar="SOURCE")],
+    save: Annotated[Path | None, Parameter(metavar="DIR")] = None,
+    config: Annotated[AblateConfig, SETTINGS] = DEFAULTS,
+    file: ConfigFile = NO_FILE,
+    output: Output = TO_TERMINAL,
+) -> int:
+    """Run a language model with its blocks in another order, and measure what that costs on a text.
+
+    Nothing of the model is edited: each block keeps its own attention kind, masks and positions, and no cache
+    is used. Blocks count from 0, and both ends of a range run.
+
+    Parameters
+    ----------
+    model
+        Folder, GGUF file, name of a folder in $DEPTHLAW_MODELS, or model id of the Hugging Face hub.
+    text
+        File (.txt .jsonl .parquet .csv, also gzip or zstd), folder, "-" for standard input, or a data set of
+        the hub as hf:org/name.
+    save
+        Save the model of the only plan, or of --drop, here; it is loaded again and checked.
+    """
+    from depthlaw.cli.progress import counter, quiet_libraries
+    from depthlaw.interventions.ablate import ablate
+    from depthlaw.interventions.generators import expand_plans
+    from depthlaw.interventions.opening import text_source
+    from depthlaw.interventions.pruning import best_drop
+    from depthlaw.models import load_model
+    from depthlaw.report.ablate import ablate_payload, ablate_text, write_ablate
+
+    quiet_libraries()
+    source = text_source(text, config)
+    lm = load_model(model, revision=config.revision, dtype=config.dtype, device=config.device)
+    plans = expand_plans(config.texts, lm.depth, samples=config.samples, seed=config.seed)
+    if save is not None and config.drop is None and len(plans) > 1:
+        raise UsageError(f"--save needs one plan, not {len(plans)}.", "Or --drop K, which finds one.")
+    if save is not None:
+        from depthlaw.interventions.saving import refuse_full, save_plan
+
+        refuse_full(save)
+    if output.dry_run:
+        steps = [f"run {plan.name}: {plan.listing()}" for plan in plans]
+        output.emit_plan(config, steps)
+        return ExitCode.DONE
+    result = ablate(
+        lm,
+        source,
+        config=config,
+        out=output.out,
+        resume=output.resume,
+        progress=counter("{} documents, {} tokens"),
+        finish=write_ablate,
+    )
+    if output.out is not None:
+        note(f"wrote {output.out}")
+    if save is not None:
+        plan = plans[0] if config.drop is None else best_drop(result, config.drop).plan
+        save_plan(lm, plan, save)
+        note(f"saved {plan.text()} in {save}, loaded it again and checked it")
+    output.emit(ablate_payload(result), ablate_text(result))
+    return ExitCode.DONE

@@ -1,0 +1,204 @@
+"""One pass over a text: every batch once through the intact model, then through every plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from depthlaw.data.store import Run, open_run
+from depthlaw.data.text import TextSource
+from depthlaw.data.text_batch import Batch
+from depthlaw.data.text_batches import Batching, read_batches
+from depthlaw.data.text_limit import parse_limit
+from depthlaw.errors import InputError, UsageError
+from depthlaw.interventions.ablate_config import AblateConfig
+from depthlaw.interventions.ablation import DOCUMENT_UNITS, PLAN_UNITS, Ablation
+from depthlaw.interventions.criteria import CriteriaSums, shuffled
+from depthlaw.interventions.generators import expand_plans
+from depthlaw.interventions.opening import identity, language_model, text_source
+from depthlaw.interventions.plan import Plan
+from depthlaw.interventions.scores import score
+from depthlaw.models import LanguageModel
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Progress = Callable[[int, int], None]
+"""Called after every batch with the documents and the tokens done so far."""
+
+_BATCH_TOKENS = {"cpu": 2048}
+_BATCH_TOKENS_ELSEWHERE = 16_384
+
+
+def ablate(
+    model: Any,
+    text: Any,
+    *,
+    config: AblateConfig | None = None,
+    out: str | Path | None = None,
+    resume: bool = True,
+    progress: Progress | None = None,
+    finish: Callable[[Run, Ablation], None] | None = None,
+    **settings: Any,
+) -> Ablation:
+    """Run a language model with its blocks in other orders, and measure what that costs.
+
+    Parameters
+    ----------
+    model
+        What `depthlaw.load_model` takes, a `LanguageModel`, or a model of transformers in memory.
+    text
+        What `depthlaw.data.text.open_text` takes: a file, a folder, ``hf:org/name``, a list of texts.
+    config, settings
+        An `AblateConfig`, or its fields by name; not both.
+    out
+        Run folder; the same call continues a pass that was killed.
+    resume
+        ``False`` starts over in ``out``.
+    finish
+        What else to write into the folder before the run counts as done.
+
+    Raises
+    ------
+    InputError
+        When model or text cannot be used.
+    UsageError
+        For plans or settings that cannot be meant.
+    """
+    if config is not None and settings:
+        raise UsageError("give config or single settings, not both.")
+    config = config or AblateConfig(**settings)
+    lm = language_model(model, config)
+    plans = expand_plans(config.texts, lm.depth, samples=config.samples, seed=config.seed)
+    source = text_source(text, config)
+    if out is None:
+        return _pass(lm, source, plans, config, None, progress)
+    with open_run(
+        out,
+        verb="ablate",
+        config=config,
+        identity={"model": identity(lm), "text": source.identity},
+        units=PLAN_UNITS | {name: unit for name, unit in DOCUMENT_UNITS.items() if name not in PLAN_UNITS},
+        device=str(lm.device),
+        dtype=str(lm.dtype).removeprefix("torch."),
+        model_commit=lm.identity.get("commit"),
+        resume=resume,
+    ) as run:
+        result = _pass(lm, source, plans, config, run, progress)
+        if not run.complete:
+            run.write_table("documents.parquet", result.documents)
+            run.write_table("plans.parquet", result.to_table())
+            if finish is not None:
+                finish(run, result)
+        return result
+
+
+def rows_of(lm: LanguageModel, config: AblateConfig) -> int:
+    """Rows of a batch."""
+    if isinstance(config.batch_size, int):
+        return config.batch_size
+    most = _BATCH_TOKENS.get(lm.device.type, _BATCH_TOKENS_ELSEWHERE)
+    return max(1, most // length_of(lm, config))
+
+
+def length_of(lm: LanguageModel, config: AblateConfig) -> int:
+    """Tokens of a row at most: no more than the model has positions for."""
+    return min(config.max_length, lm.context or config.max_length)
+
+
+def _pass(
+    lm: LanguageModel,
+    source: TextSource,
+    plans: Sequence[Plan],
+    config: AblateConfig,
+    run: Run | None,
+    progress: Progress | None,
+) -> Ablation:
+    import pyarrow as pa
+
+    batching = Batching(batch_size=rows_of(lm, config), max_length=length_of(lm, config), bos=config.bos)
+    limit = parse_limit(config.limit) if config.limit else None
+    tables: list[pa.Table] = []
+    criteria: CriteriaSums | None = None
+    tokens = documents = 0
+    for number, batch in enumerate(read_batches(source, lm.tokenizer, batching, limit=limit)):
+        if not batch.has_successor.any():
+            continue
+        table, found = _kept(run, number) or _measure(lm, batch, plans, config.seed)
+        if run is not None and not run.complete:
+            _keep(run, number, table, found)
+        tables.append(table)
+        criteria = found if criteria is None else criteria.merge(found)
+        documents += len(table) // len(plans)
+        tokens += batch.n_tokens
+        if progress is not None:
+            progress(documents, tokens)
+    if criteria is None:
+        raise InputError(f"{source.name}: no document has two tokens, so that there is nothing to measure.")
+    return Ablation(
+        model=lm.name,
+        text=source.name,
+        depth=lm.depth,
+        dtype=str(lm.dtype).removeprefix("torch."),
+        plans=tuple(plans),
+        documents=pa.concat_tables(tables),
+        criteria=criteria,
+        depth_law=config.depth_law,
+        drop=config.drop,
+    )
+
+
+@torch.no_grad()
+def _measure(
+    lm: LanguageModel, batch: Batch, plans: Sequence[Plan], seed: int
+) -> tuple[pa.Table, CriteriaSums]:
+    import pyarrow as pa
+
+    counted = torch.from_numpy(batch.has_successor).to(lm.device)
+    ids = lm.tokens(batch.input_ids, batch.attention_mask)
+    trace = lm.capture(ids)
+    targets = ids.ids.roll(-1, dims=1)[counted]
+    scores = score(lm, trace, plans, counted, targets)
+    criteria = CriteriaSums.of(shuffled([state[counted] for state in trace.states], seed))
+    document = batch.document[batch.has_successor]
+    known, place, counts = np.unique(document, return_inverse=True, return_counts=True)
+
+    def sums(values: torch.Tensor) -> np.ndarray:
+        """(plans or 1, tokens) → (documents, plans or 1)."""
+        table = values.reshape(-1, len(place)).double().cpu().numpy()
+        return np.stack([np.bincount(place, row, minlength=len(known)) for row in table], axis=1)
+
+    shape = (len(known), len(plans))
+    table = {
+        "plan": np.broadcast_to(np.arange(len(plans)), shape),
+        "document": np.broadcast_to(known[:, None], shape),
+        "tokens": np.broadcast_to(counts[:, None], shape),
+        "intact_sum": np.broadcast_to(sums(scores.intact), shape),
+        "delta_ce_sum": sums(scores.cross_entropy - scores.intact),
+        "kl_sum": sums(scores.divergence),
+        "agree_sum": sums(scores.agrees),
+    }
+    return pa.table({name: column.ravel() for name, column in table.items()}), criteria
+
+
+def _keep(run: Run, number: int, table: pa.Table, criteria: CriteriaSums) -> None:
+    from safetensors.numpy import save
+
+    if not run.done(f"parts/{number:05d}.safetensors"):
+        run.write_table(f"parts/{number:05d}.parquet", table)
+        run.write_bytes(f"parts/{number:05d}.safetensors", save(criteria.arrays()))
+
+
+def _kept(run: Run | None, number: int) -> tuple[pa.Table, CriteriaSums] | None:
+    names = [f"parts/{number:05d}.{ending}" for ending in ("parquet", "safetensors")]
+    if run is None or not all(map(run.done, names)):
+        return None
+    import pyarrow.parquet as pq
+    from safetensors.numpy import load
+
+    arrays = load((run.folder / names[1]).read_bytes())
+    return pq.read_table(run.folder / names[0]), CriteriaSums.from_arrays(arrays)

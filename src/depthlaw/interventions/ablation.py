@@ -1,0 +1,205 @@
+"""What an ablation found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depthlaw.errors import Notice
+from depthlaw.interventions.agreement import Agreement, rank_agreement
+from depthlaw.interventions.averaging import Skips, Swaps, middle_skips, middle_swaps
+from depthlaw.interventions.criteria import CriteriaSums
+from depthlaw.interventions.html import html
+from depthlaw.interventions.plan import Plan
+from depthlaw.numerics.clusters import ClusteredMean
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PLAN_UNITS = {
+    "name": "1",
+    "kind": "1",
+    "order": "1",
+    "blocks": "1",
+    "first": "1",
+    "size": "1",
+    "tokens": "1",
+    "documents": "1",
+    "cross_entropy": "nats per token",
+    "delta_ce": "nats per token",
+    "delta_ce_stderr": "nats per token",
+    "kl": "nats per token",
+    "kl_stderr": "nats per token",
+    "agreement": "1",
+    "agreement_stderr": "1",
+}
+"""Columns of `Ablation.to_table` with their units."""
+
+DOCUMENT_UNITS = {
+    "plan": "1",
+    "document": "1",
+    "tokens": "1",
+    "intact_sum": "nats",
+    "delta_ce_sum": "nats",
+    "kl_sum": "nats",
+    "agree_sum": "1",
+}
+"""Columns of the table of plans × documents: sums over the tokens of a document."""
+
+NO_EFFECT = 1e-6
+"""Nats per token below which a plan has done nothing: block outputs are not reproduced better than that."""
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """Plans with what they cost, on the same tokens.
+
+    Attributes
+    ----------
+    model, text
+        As the user named them.
+    depth
+        Blocks of the model.
+    dtype
+        Of its states.
+    plans
+        What was run.
+    documents
+        Table of plans × documents, see `DOCUMENT_UNITS`.
+    criteria
+        Block influence, angular distance and CKA on the same tokens.
+    depth_law
+        c and α of the law that the prediction for skips uses.
+    drop
+        Blocks to leave out, when the best window was searched.
+    """
+
+    model: str
+    text: str
+    depth: int
+    dtype: str
+    plans: tuple[Plan, ...]
+    documents: pa.Table
+    criteria: CriteriaSums
+    depth_law: tuple[float, float]
+    drop: int | None = None
+
+    @cached_property
+    def _means(self) -> dict[str, ClusteredMean]:
+        """(plans,) means over tokens with their errors over documents."""
+        columns = {
+            name: self.documents.column(name).to_numpy().reshape(-1, len(self.plans))
+            for name in DOCUMENT_UNITS
+            if name not in ("plan", "document")
+        }
+        counts = columns["tokens"].astype(np.float64)
+        return {
+            name: ClusteredMean.of(column / counts, counts)
+            for name, column in columns.items()
+            if name != "tokens"
+        }
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens whose next token was predicted."""
+        return int(self._means["intact_sum"].count[0])
+
+    @property
+    def n_documents(self) -> int:
+        """Documents they are of."""
+        return int(self._means["intact_sum"].clusters[0])
+
+    @property
+    def intact(self) -> float:
+        """Cross-entropy of the intact model, nats per token."""
+        return float(self._means["intact_sum"].mean[0])
+
+    @property
+    def delta_ce(self) -> NDArray[np.float64]:
+        """(plans,) change of cross-entropy, nats per token."""
+        return self._means["delta_ce_sum"].mean
+
+    @property
+    def kl(self) -> NDArray[np.float64]:
+        """(plans,) KL(intact ‖ plan), nats per token."""
+        return self._means["kl_sum"].mean
+
+    def to_table(self) -> pa.Table:
+        """Return one row a plan, see `PLAN_UNITS`."""
+        import pyarrow as pa
+
+        delta, kl, agree = (self._means[name] for name in ("delta_ce_sum", "kl_sum", "agree_sum"))
+        plans = self.plans
+        columns: dict[str, Any] = {
+            "name": [plan.name for plan in plans],
+            "kind": [plan.kind for plan in plans],
+            "order": [plan.text() for plan in plans],
+            "blocks": [len(plan.executed) for plan in plans],
+            "first": pa.array([plan.first for plan in plans], pa.int64()),
+            "size": pa.array([plan.size for plan in plans], pa.int64()),
+            "tokens": [self.n_tokens] * len(plans),
+            "documents": [self.n_documents] * len(plans),
+            "cross_entropy": self.intact + delta.mean,
+            "delta_ce": delta.mean,
+            "delta_ce_stderr": delta.stderr,
+            "kl": kl.mean,
+            "kl_stderr": kl.stderr,
+            "agreement": agree.mean,
+            "agreement_stderr": agree.stderr,
+        }
+        return pa.table(columns)
+
+    @property
+    def skips(self) -> Skips | None:
+        """What single skips of the middle cost, beside the prediction of averaging."""
+        return middle_skips(self.plans, self.delta_ce.tolist(), self.depth, self.depth_law)
+
+    @property
+    def swaps(self) -> Swaps | None:
+        """How the cost of swaps within the middle goes with their distance."""
+        return middle_swaps(self.plans, self.kl.tolist(), self.depth)
+
+    def windows(self, size: int) -> Mapping[str, NDArray[np.float64]]:
+        """Criteria for every window of ``size`` blocks, (windows,), measured costs first where known."""
+        found = {
+            plan.first: place
+            for place, plan in enumerate(self.plans)
+            if plan.kind == "skip" and plan.size == size and plan.first is not None
+        }
+        known = self.criteria.window(size)
+        if len(found) != self.depth - size + 1:
+            return known
+        places = [found[first] for first in range(self.depth - size + 1)]
+        return {"delta_ce": self.delta_ce[places], "kl": self.kl[places], **known}
+
+    def agreement(self, size: int = 1) -> Agreement:
+        """How far the criteria rank windows of ``size`` blocks alike."""
+        return rank_agreement(self.windows(size))
+
+    def _repr_html_(self) -> str:
+        names = ("name", "order", "delta_ce", "delta_ce_stderr", "kl", "agreement")
+        rows = [[row[name] for name in names] for row in self.to_table().to_pylist()]
+        title = (
+            f"{self.model}: {self.n_tokens} tokens of {self.n_documents} documents, {self.intact:.3f} nats"
+        )
+        return html(title, names, rows, [notice.message for notice in self.notices])
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What a reader must know."""
+        said = []
+        idle = (np.abs(self.delta_ce) <= NO_EFFECT) & (self.kl <= NO_EFFECT)
+        for plan, nothing in zip(self.plans, idle, strict=True):
+            if plan.is_identity(self.depth):
+                said.append(Notice("identity", f'plan "{plan.name}" is the intact model.'))
+            elif nothing:
+                message = f'plan "{plan.name}" ({plan.text()}) has no effect at all: take it for a bug first.'
+                said.append(Notice("no-effect", message))
+        if self.n_documents < 2:
+            said.append(Notice("documents", "one document: no standard errors."))
+        return tuple(said)

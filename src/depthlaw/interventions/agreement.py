@@ -1,0 +1,53 @@
+"""Do the criteria name the same blocks? Rank correlations between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Spearman's rank correlation of every two criteria.
+
+    Attributes
+    ----------
+    names
+        Of the criteria.
+    correlation
+        (criteria, criteria) float64; NaN where one is the same everywhere or not known.
+    places
+        Blocks or windows they rest on.
+    """
+
+    names: tuple[str, ...]
+    correlation: NDArray[np.float64]
+    places: int
+
+
+def rank_agreement(criteria: Mapping[str, NDArray[np.float64]]) -> Agreement:
+    """Correlate ranks; ties share their mean rank.
+
+    Parameters
+    ----------
+    criteria
+        (places,) values by name; higher means that more is lost.
+    """
+    names = tuple(criteria)
+    ranks = np.stack([mean_ranks(np.asarray(criteria[name], dtype=np.float64)) for name in names])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.corrcoef(ranks) if ranks.shape[1] > 1 else np.full((len(names),) * 2, np.nan)
+    return Agreement(names, np.atleast_2d(correlation), ranks.shape[1])
+
+
+def mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rank from 1, the mean rank for ties; NaN everywhere when a value is not finite."""
+    if not np.isfinite(values).all():
+        return np.full(len(values), np.nan)
+    ordered = np.sort(values)
+    below, upto = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
+    ranks: NDArray[np.float64] = (below + upto + 1) / 2
+    return ranks

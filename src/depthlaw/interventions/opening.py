@@ -1,0 +1,85 @@
+"""A language model and a text, from whatever a user names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+from depthlaw.data.text import TextSource, open_text
+from depthlaw.errors import InputError, UsageError
+from depthlaw.models import LanguageModel, adopt, load_model
+
+
+class ModelSettings(Protocol):
+    """What a config says of the model."""
+
+    @property
+    def revision(self) -> str | None:
+        """Branch, tag or commit."""
+        ...
+
+    @property
+    def dtype(self) -> str:
+        """Of the weights."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """Where to run."""
+        ...
+
+
+def language_model(model: Any, settings: ModelSettings) -> LanguageModel:
+    """Return a checked language model with a tokenizer.
+
+    Parameters
+    ----------
+    model
+        What `load_model` takes, a `LanguageModel`, or a model of transformers that remembers its folder.
+
+    Raises
+    ------
+    InputError
+        When it cannot be loaded, fails a check, or has no tokenizer.
+    UsageError
+        When it is none of these.
+    """
+    if isinstance(model, LanguageModel):
+        lm = model
+    elif isinstance(model, str | Path):
+        lm = load_model(model, revision=settings.revision, dtype=settings.dtype, device=settings.device)
+    elif hasattr(model, "config") and hasattr(model, "get_input_embeddings"):
+        from transformers import AutoTokenizer
+
+        place = getattr(model.config, "_name_or_path", "")
+        lm = adopt(model, AutoTokenizer.from_pretrained(place) if place else None, name=place or None)
+    else:
+        raise UsageError(
+            f"a model cannot be made of {type(model).__name__}.",
+            "Give an id, a folder, or a model of transformers.",
+        )
+    if lm.tokenizer is None:
+        raise InputError(
+            f"{lm.name} has no tokenizer.", "Put its files beside the model, or pass adopt(model, tokenizer)."
+        )
+    return lm
+
+
+def identity(lm: LanguageModel) -> dict[str, str | None]:
+    """Return what tells the weights apart, without the place they lie in where a hash does better."""
+    known = lm.identity or {"model": lm.name}
+    return {"weights": known["weights"]} if known.get("weights") else known
+
+
+def text_source(text: Any, settings: Any) -> TextSource:
+    """Open a text as the settings say; one that is already open passes."""
+    if hasattr(text, "documents"):
+        source: TextSource = text
+        return source
+    return open_text(
+        text,
+        text_column=settings.text_column,
+        dataset_config=settings.text_config,
+        split=settings.text_split,
+        revision=settings.text_revision,
+    )

@@ -1,0 +1,72 @@
+"""Settings of causal tracing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from depthlaw.data.config import LOCAL
+from depthlaw.errors import UsageError
+from depthlaw.interventions.noise import parse_noise
+
+Kind = Literal["block", "attention", "mlp"]
+
+
+@dataclass(frozen=True)
+class TraceConfig:
+    """How to corrupt, what to restore, and how to read.
+
+    Attributes
+    ----------
+    noise
+        On the subject's embeddings: "s3" Gaussian of 3 standard deviations of the embedding output at the
+        subject tokens, "0.1" of that size, "u3" uniform within 3 of them, "t" the embeddings of another
+        prompt's subject.
+    samples
+        Draws of the noise, the same for every cell.
+    restore
+        Outputs of a block, of its attention, of its MLP.
+    window
+        Restore this many neighbouring blocks together, centred.
+    span
+        Restore this many neighbouring tokens together, from each one on; or the subject as a whole.
+    read
+        The first token of the target, as in the paper, or all of them (joint probability).
+    other
+        Texts whose embeddings the noise "t" takes; without any, the subjects of the other prompts.
+    limit
+        Prompts taken from the front of a file.
+    seed
+        Of the noise.
+    batch_size
+        Rows run at once; auto takes some 512 tokens on a CPU and 16,000 elsewhere.
+    dtype
+        Of the weights: auto takes the one they are stored in.
+    device
+        Where to run: auto takes an accelerator when there is one.
+    revision
+        Branch, tag or commit of the model on the hub.
+    """
+
+    noise: str = "s3"
+    samples: int = 10
+    restore: tuple[Kind, ...] = ("block",)
+    window: int = 1
+    span: int | Literal["subject"] = 1
+    read: Literal["first", "all"] = "first"
+    other: tuple[str, ...] = ()
+    limit: int | None = None
+    seed: int = 0
+    batch_size: int | Literal["auto"] = "auto"
+    dtype: str = "auto"
+    device: str = field(default="auto", metadata=LOCAL)
+    revision: str | None = None
+
+    def __post_init__(self) -> None:
+        parse_noise(self.noise)
+        for name in ("samples", "window", "span", "limit", "batch_size"):
+            value = getattr(self, name)
+            if isinstance(value, int) and value < 1:
+                raise UsageError(f"{name} must be at least 1, not {value}.")
+        if not self.restore:
+            raise UsageError("restore names nothing.", "block, attention, mlp.")

@@ -1,0 +1,72 @@
+"""Figures of layer plans: what each costs, block by block, and swaps against their distance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from depthlaw.plots.style import FIT, MUTED, POINTS, SECOND
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARKS = {"skip": (FIT, "o"), "swap": (SECOND, "s"), "repeat": (POINTS, "^")}
+
+
+def draw_costs(
+    ax: Axes,
+    costs: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]],
+    depth: int,
+    *,
+    predicted: float | None = None,
+) -> Axes:
+    """Draw the change of loss of plans that concern one place, against that place.
+
+    Parameters
+    ----------
+    costs
+        Kind of plan → first block concerned, change of cross-entropy (nats per token), standard error.
+    predicted
+        What averaging predicts for a skip; a dashed line.
+    """
+    values = np.concatenate([np.asarray(cost, dtype=float) for _, cost, _ in costs.values()])
+    for kind, (block, cost, error) in costs.items():
+        colour, mark = _MARKS.get(kind, (MUTED, "d"))
+        ax.errorbar(
+            np.asarray(block), np.asarray(cost), yerr=np.asarray(error), fmt=f"{mark}-", ms=3, lw=0.8,
+            elinewidth=0.8, color=colour, label=kind,
+        )  # fmt: skip
+    if predicted is not None:
+        ax.axhline(predicted, color=MUTED, ls="--", lw=1.0, label="skip, if averaging")
+    if len(values) and values.min() > 0:
+        ax.set_yscale("log")
+    else:
+        # The ends cost far more than the middle, and a repeat may help.
+        ax.set_yscale("symlog", linthresh=0.01)
+    ax.set_xlim(-0.7, depth - 0.3)
+    ax.set_xlabel("block")
+    ax.set_ylabel("change of loss (nats per token)")
+    ax.legend(loc="upper center", ncols=2)
+    return ax
+
+
+def draw_swaps(ax: Axes, distances: Sequence[int], cost: Sequence[float], error: Sequence[float]) -> Axes:
+    """Draw KL(intact ‖ swapped) against the distance of the two blocks, with what each regime predicts."""
+    x, y = np.asarray(distances, dtype=float), np.asarray(cost)
+    ax.errorbar(
+        x, y, yerr=np.nan_to_num(np.asarray(error)), fmt="o-", ms=4, lw=1.0, color=FIT, label="measured"
+    )
+    ax.plot(x, y[0] * (2 * x - 1) / (2 * x[0] - 1), ls="--", lw=1.2, color=MUTED, label="averaging: 2d − 1")
+    ax.plot(x, y[0] * (x / x[0]) ** 4, ls=":", lw=1.2, color=SECOND, label="smooth flow: d⁴")
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    # The flow leaves the figure; what was measured decides its range.
+    ax.set_ylim(y.min() / 2, max(y.max(), y[0] * (2 * x[-1] - 1)) * 3)
+    ax.set_xticks(x, [f"{value:g}" for value in x])
+    ax.set_xlabel("distance of the swapped blocks")
+    ax.set_ylabel("KL to the intact model (nats)")
+    ax.legend()
+    return ax

@@ -1,0 +1,143 @@
+"""Fig. 6: which states bring "Seattle" back when the subject is corrupted, over model sizes.
+
+The Pythia sizes of the paper; where the hub cannot be
+reached, whatever model is on this machine, without comparison. Our numbers differ from the paper's by design:
+ten seeded draws instead of one unseeded, noise scaled to the embedding output of the subject instead of the
+whole matrix, all rows in one batch shape.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from depthlaw.errors import InputError
+from depthlaw.reproduce.outcome import Comparison, Outcome, compare
+from depthlaw.reproduce.paper import published
+from depthlaw.reproduce.registry import Scale
+
+if TYPE_CHECKING:
+    from depthlaw.interventions.trace_result import TraceResult
+
+TITLE = "Causal tracing: an early group of states at the subject, a late one at the last token"
+PROMPT = ("The Space Needle is in downtown Seattle", "Space Needle", "Seattle")
+PAPER_PROMPT = ("the space needle is in downtown", "space needle", "Seattle")
+"""Prompt, subject and target; the reference writes them in lower case, and reads " Seattle"."""
+PYTHIA = {
+    "smoke": (),
+    "small": ("70m", "160m"),
+    "paper": ("70m", "160m", "1b", "1.4b", "2.8b", "12b"),
+}
+SAMPLES = {"smoke": 2, "small": 10, "paper": 10}
+
+
+def run(scale: Scale) -> Outcome:
+    """Trace the needle prompt on the models of the scale that can be had."""
+    if missing := [name for name in ("torch", "transformers") if not importlib.util.find_spec(name)]:
+        why = f"{' and '.join(missing)} not installed: pip install 'depthlaw[llm]'"
+        return Outcome("fig6", TITLE, "", skipped=why)
+    traces: dict[str, TraceResult] = {}
+    notices: list[str] = []
+    for size in PYTHIA[scale]:
+        try:
+            traces[size] = _trace(f"EleutherAI/pythia-{size}", PAPER_PROMPT, scale)
+        except InputError as error:
+            notices.append(f"pythia-{size}: {error.message.splitlines()[0]}")
+            # Whatever keeps one size away keeps the others away too.
+            break
+    published_sizes = dict(traces)
+    if not traces and (place := local_model()) is not None:
+        traces[place.name] = _trace(str(place), PROMPT, scale)
+        notices.append(
+            f"{place.name} instead of the Pythia models: no published number is comparable with its own."
+        )
+    if not traces:
+        why = "no Pythia model can be loaded, and $DEPTHLAW_MODELS and the cache hold no model"
+        return Outcome("fig6", TITLE, "", skipped=why, notices=tuple(notices))
+    rows: list[Comparison] = []
+    theirs = published("fig6")
+    for size, found in published_sizes.items():
+        name = size.replace(".", "_")
+        (row,) = found.rows
+        rows.append(compare(f"p_clean_{name}", theirs[f"p_clean_{name}"], row["p_clean"]))
+        # Relative, as the published value is one draw of another noise: in our errors it would say nothing.
+        note = f"± {row['p_corrupt_stderr']:.2g} over draws; published: one draw of weaker noise"
+        rows.append(compare(f"p_corrupt_{name}", theirs[f"p_corrupt_{name}"], row["p_corrupt"], note=note))
+    return Outcome(
+        "fig6",
+        TITLE,
+        f'"{next(iter(traces.values())).rows[0]["text"]}" on {", ".join(traces)}',
+        comparisons=tuple(rows),
+        statements=tuple(line for found in traces.values() for line in statements(found)),
+        figures={f"fig6_{name}": _figure(found, f"fig6_{name}") for name, found in traces.items()},
+        tables=_tables(traces),
+        notices=tuple(notices),
+    )
+
+
+def statements(found: TraceResult) -> list[str]:
+    """What a trace shows, in sentences with numbers."""
+    (row,) = found.rows
+    name = Path(found.model).name
+    said = [
+        f"{name}: p(Seattle) {row['p_clean']:.3g} clean, {row['p_corrupt']:.3g} ± "
+        f"{row['p_corrupt_stderr']:.2g} corrupted ({found.noise}, {found.samples} draws)."
+    ]
+    for group in found.groups():
+        word = row["words"][group.token].strip()
+        said.append(
+            f"{name}: a group at [{word}], l/ℓ {group.low:.2f} to {group.high:.2f}: effect {group.mean:.3g} "
+            f"on average, {group.peak:.3g} at most"
+            + (f", fluctuation {group.fluctuation:.2g}." if group.last > group.first else ".")
+        )
+    highest = float(found.map().max())
+    if highest > row["p_clean"]:
+        said.append(f"{name}: the best restored state gives {highest:.3g}, above the clean run.")
+    return said
+
+
+def local_model() -> Path | None:
+    """The first model folder of our cache, else of ``$DEPTHLAW_MODELS``; ``None`` when there is none."""
+    from depthlaw.models.load import model_folders
+
+    for root in reversed(model_folders()):
+        for path in sorted(root.iterdir()) if root.is_dir() else ():
+            if (path / "config.json").is_file():
+                return path
+    return None
+
+
+def _trace(model: str, prompt: tuple[str, str, str], scale: Scale) -> TraceResult:
+    from depthlaw.interventions.trace import causal_trace
+
+    return causal_trace(model, *prompt, samples=SAMPLES[scale])
+
+
+def _figure(found: TraceResult, name: str) -> dict[str, bytes]:
+    from depthlaw.plots.style import figure, rendered
+    from depthlaw.plots.trace import draw_map
+
+    (row,) = found.rows
+    values = found.map()
+    with figure(size=(4.6, 2.6)) as (made, axes):
+        draw_map(
+            axes[0],
+            values,
+            row["words"][: values.shape[1]],
+            subject=(row["subject_first"], row["subject_end"]),
+            clean=row["p_clean"],
+            corrupted=row["p_corrupt"],
+            label="p(Seattle)",
+        )
+        return rendered(made, name)
+
+
+def _tables(traces: dict[str, TraceResult]) -> dict[str, tuple[Any, dict[str, str]]]:
+    from depthlaw.interventions.trace_table import CELL_UNITS, PROMPT_UNITS
+
+    tables: dict[str, tuple[Any, dict[str, str]]] = {}
+    for name, found in traces.items():
+        tables[f"fig6_{name}_cells.parquet"] = (found.cells, CELL_UNITS)
+        tables[f"fig6_{name}_prompts.parquet"] = (found.prompts, PROMPT_UNITS)
+    return tables

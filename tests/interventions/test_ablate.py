@@ -1,0 +1,139 @@
+"""Whole ablations on a small real model: numbers, resumption, warnings, the command."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+import torch
+
+from depthlaw.cli.app import main
+from depthlaw.errors import UsageError
+from depthlaw.interventions import run_plan
+from depthlaw.interventions.ablate import ablate
+from depthlaw.interventions.generators import expand_plans
+from depthlaw.interventions.pruning import best_drop
+from depthlaw.interventions.scores import score
+from depthlaw.models import Tokens
+
+TEXTS = [
+    "Once upon a time there was a little girl who liked to play in the park with her dog.",
+    "Tom had a red ball. He wanted to show it to his friend, but the ball was gone.",
+    "The cat sat on the mat and looked at the bird in the tree for a very long time.",
+]
+
+
+@pytest.fixture(scope="module")
+def stories():
+    if not os.environ.get("DEPTHLAW_MODELS"):
+        pytest.skip("set DEPTHLAW_MODELS")
+    from depthlaw.models import load_model
+
+    return load_model("stories260K", device="cpu")
+
+
+def test_scores_are_those_of_the_logits(lm_of):
+    lm = lm_of("gemma2")
+    ids = torch.tensor([[40, 3, 22, 90, 11, 54, 7], [8, 61, 33, 17, 5, 2, 44]])
+    counted = torch.ones_like(ids, dtype=torch.bool)
+    counted[:, -1] = False
+    counted[1, 4:] = False
+    plans = expand_plans(["0,2-", "0-", "swap neighbours"], lm.depth)
+    trace = lm.capture(Tokens(ids))
+    targets = ids.roll(-1, 1)[counted]
+    found = score(lm, trace, plans, counted, targets)
+    own = lm.logits(Tokens(ids))[counted].double().log_softmax(-1)
+    torch.testing.assert_close(found.intact, -own.gather(-1, targets[:, None])[:, 0], rtol=1e-5, atol=1e-5)
+    for place, plan in enumerate(plans):
+        other = run_plan(lm, Tokens(ids), plan)[counted].double().log_softmax(-1)
+        expected = -other.gather(-1, targets[:, None])[:, 0]
+        torch.testing.assert_close(found.cross_entropy[place], expected, rtol=1e-5, atol=1e-5)
+        kl = (own.exp() * (own - other)).sum(-1)
+        torch.testing.assert_close(found.divergence[place], kl, rtol=1e-4, atol=1e-5)
+        assert torch.equal(found.agrees[place], own.argmax(-1) == other.argmax(-1))
+    assert float(found.divergence[1].abs().max()) == 0
+
+
+@pytest.mark.data
+def test_an_ablation_and_its_continuation(stories, tmp_path):
+    settings = {"plan": ("skip each", "0-", "0,1,1,2-"), "batch_size": 1, "drop": 2}
+    whole = ablate(stories, TEXTS, **settings)
+    assert whole.n_documents == 3
+    rows = {row["name"]: row for row in whole.to_table().to_pylist()}
+    assert rows["0-"]["kl"] == rows["0-"]["delta_ce"] == 0
+    assert rows["0-"]["agreement"] == 1
+    assert rows["skip 0"]["delta_ce"] > 3 * rows["skip 0"]["delta_ce_stderr"] > 0
+    assert rows["0,1,1,2-"]["order"] == "0-1,1-4"
+    assert [notice.code for notice in whole.notices] == ["identity"]
+    # The error over documents, by hand.
+    place = [plan.name for plan in whole.plans].index("skip 1")
+    table = [row for row in whole.documents.to_pylist() if row["plan"] == place]
+    n, sums = (np.array([row[name] for row in table]) for name in ("tokens", "delta_ce_sum"))
+    mean = sums.sum() / n.sum()
+    error = np.sqrt(1.5 * ((sums - n * mean) ** 2).sum()) / n.sum()
+    assert rows["skip 1"]["delta_ce"] == pytest.approx(mean)
+    assert rows["skip 1"]["delta_ce_stderr"] == pytest.approx(error)
+
+    def stop(documents, tokens):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ablate(stories, TEXTS, out=tmp_path / "run", progress=stop, **settings)
+    again = ablate(stories, TEXTS, out=tmp_path / "run", **settings)
+    assert again.to_table().equals(whole.to_table())
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["status"] == "done"
+    drop = best_drop(whole, 2)
+    windows = whole.windows(2)
+    assert drop.dropped[0] == int(np.argmin(windows["delta_ce"]))
+    assert len(drop.kept) == 3
+    assert set(windows) == {"delta_ce", "kl", "block_influence", "angular_distance", "one_minus_cka"}
+    agreement = whole.agreement(1)
+    assert agreement.places == 5
+    np.testing.assert_allclose(np.diag(agreement.correlation), 1)
+
+
+@pytest.mark.data
+def test_a_plan_without_effect_warns(stories):
+    down = stories.blocks[2].mlp.down_proj.weight
+    out = stories.blocks[2].self_attn.o_proj.weight
+    kept = down.data.clone(), out.data.clone()
+    try:
+        down.data.zero_(), out.data.zero_()
+        found = ablate(stories, TEXTS[:1], plan=("0-1,3-", "0,2-"))
+    finally:
+        down.data.copy_(kept[0]), out.data.copy_(kept[1])
+    codes = [(notice.code, notice.message) for notice in found.notices]
+    assert codes[0][0] == "no-effect"
+    assert '"0-1,3-"' in codes[0][1]
+    assert "0,2-" not in "".join(message for _, message in codes)
+
+
+def test_settings_that_cannot_be_meant(lm_of):
+    with pytest.raises(UsageError, match="drop"):
+        ablate(lm_of("llama"), TEXTS, drop=0)
+    with pytest.raises(UsageError, match="not both"):
+        ablate(lm_of("llama"), TEXTS, config=object(), drop=2)
+
+
+@pytest.mark.data
+def test_the_command(capsys, tmp_path):
+    if not os.environ.get("DEPTHLAW_MODELS"):
+        pytest.skip("set DEPTHLAW_MODELS")
+    text = tmp_path / "text.txt"
+    text.write_text("\n<|endoftext|>\n".join(TEXTS))
+    words = ["ablate", "stories260K", "--text", str(text), "--device", "cpu"]
+    assert main([*words, "--plan", "0-1,3-", "swap neighbours", "--dry-run"]) == 0
+    assert "run 0-1,3-: 0 1 3 4" in capsys.readouterr().out
+    saved = tmp_path / "saved"
+    assert main([*words, "--drop", "2", "--save", str(saved), "--out", str(tmp_path / "run"), "--json"]) == 0
+    payload = json.loads(capsys.readouterr().out)
+    assert len(payload["drop"]["layers"]) == 3
+    assert payload["drop"]["mergekit"].startswith("slices:")
+    assert json.loads((saved / "config.json").read_text())["num_hidden_layers"] == 3
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"plans.parquet", "documents.parquet", "result.json", "mergekit.yaml", "ablate.txt"} <= names
+    assert main([*words, "--drop", "2", "--save", str(saved)]) == 3
+    assert "not an empty folder" in capsys.readouterr().err
+    assert main([*words, "--plan", "0-9"]) == 2
+    assert "no block 9" in capsys.readouterr().err
+    assert main([*words, "--plan", "skip each", "--save", str(tmp_path / "no")]) == 2
