@@ -11,6 +11,10 @@ def table_of(**columns):
     return columns
 
 
+def unused(table):
+    return [notice.message for notice in table.notices if notice.code == "unused-columns"]
+
+
 def mapping(source, **options):
     return {use.name: use.source for use in read_runs(source, **options).mapping}
 
@@ -21,6 +25,55 @@ def test_every_alias_behind_every_prefix(name, alias, prefix):
     header = prefix + alias
     (use,) = read_runs({header: [3.0, 2.5]}).mapping
     assert (use.name, use.source, use.how) == (name, header, "recognised")
+
+
+@pytest.mark.parametrize(("name", "alias"), [(name, ALIASES[name][0]) for name in ALIASES])
+@pytest.mark.parametrize(
+    "header", ["config.{}.value", "config/{}/value", "Config.{}.Value", "summary_{}_value"]
+)
+def test_the_value_that_wandb_puts_behind(name, alias, header):
+    assert mapping({header.format(alias): [3.0, 2.5]}) == {name: header.format(alias)}
+
+
+def test_value_is_seen_through_only_behind_a_prefix():
+    assert mapping({"config.N.value": [3.0, 2.5]}) == {"params": "config.N.value"}
+    assert mapping({"loss.value": [3.0, 2.5], "width": [1, 2]}) == {"width": "width"}
+    assert read_runs({"config.run_id.value": ["a", "a"], "loss": [3.0, 2.5]}).clusters.tolist() == ["a", "a"]
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("d_model_x", "width"),
+        ("dmodel", "width"),
+        ("config.model.d_model", "width"),
+        ("layers", "depth"),
+        ("num_layers", "depth"),
+        ("model_depth", "depth"),
+        ("tokens_seen", "tokens"),
+        ("n_tokens", "tokens"),
+    ],
+)
+def test_columns_that_look_like_a_quantity_but_are_not_used_are_said(header, name):
+    columns = {"width": None, "depth": None, "tokens": None, "loss": None}
+    del columns[name]
+    source = table_of(**columns, **{header: [1, 2, 3]})
+    said = f'columns that are not used: "{header}" looks like {name}: --{name} "{header}"'
+    assert unused(read_runs(source)) == [said]
+    assert unused(read_runs(source, **{name: header})) == []
+
+
+@pytest.mark.parametrize(
+    "header", ["tokens_per_second", "d", "n", "d_ff", "name", "_step", "weight_decay", "lr"]
+)
+def test_columns_that_look_like_nothing_are_not_said(header):
+    assert unused(read_runs({header: [1, 2], "loss": [3.0, 2.5]})) == []
+
+
+def test_columns_are_not_said_when_the_quantity_is_there_or_not_wanted():
+    source = {"d_model": [1, 2], "d_model_x": [1, 2], "depth": [1, 2], "tokens": [1, 2], "loss": [3.0, 2.5]}
+    assert unused(read_runs(source)) == []
+    assert unused(read_runs({"tokens_seen": [1, 2], "loss": [3.0, 2.5]}, use=["loss"])) == []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,9 @@ _LOSS_UNITS = (  # what a header says about its unit, the first that is found
     (r"ppl|perplexity", "perplexity"),
 )
 _PREFIXES = ("", "summary_", "config_")  # as Weights & Biases exports them
+_SUFFIX = re.compile(
+    r"(?i)(^(config|summary)[\s\-./:_].+)[\s\-./:_]value$"
+)  # and its API: config.d_model.value
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,9 @@ def understand(headers: Sequence[str], given: Mapping[str, str | None], source: 
     """Find the columns of a table: those given, and the others by the names people use.
 
     Headers are compared without case, and with spaces, dashes, dots and slashes as ``_``; the prefixes
-    ``config.`` and ``summary.`` of Weights & Biases are seen through. Of several headers for one quantity
-    the first in the order of ``ALIASES`` is taken, a bare one before a prefixed one.
+    ``config.`` and ``summary.`` of Weights & Biases are seen through, with or without its ``.value`` behind.
+    Of several headers for one quantity the first in the order of ``ALIASES`` is taken, a bare one before a
+    prefixed one.
 
     Parameters
     ----------
@@ -148,6 +153,41 @@ def cluster_candidates(headers: Sequence[str]) -> list[str]:
     return [header for alias in CLUSTER_ALIASES for header, name in folded if name == alias]
 
 
+def unused_columns(headers: Sequence[str], used: Mapping[str, str], names: Sequence[str]) -> Notice | None:
+    """Return the notice about headers that look like a quantity and were not taken for it, if any.
+
+    Parameters
+    ----------
+    headers
+        Of the table, in its order.
+    used
+        Our name → header, of the columns that were understood.
+    names
+        The quantities to look for; those in ``used`` are passed over.
+    """
+    free = [header for header in headers if header not in used.values()]
+    near = {name: [h for h in free if _looks_like(h, name)] for name in names if name not in used}
+    parts = []
+    for name, found in near.items():
+        if found:
+            listing = ", ".join(f'"{header}"' for header in found[:3]) + (", …" if len(found) > 3 else "")
+            verb = "looks" if len(found) == 1 else "look"
+            parts.append(f'{listing} {verb} like {name}: --{name} "{found[0]}"')
+    if not parts:
+        return None
+    return Notice("unused-columns", f"columns that are not used: {'; '.join(parts)}")
+
+
+def _looks_like(header: str, name: str) -> bool:
+    """Say whether an alias stands in the header, or is nearly it; a rate (tokens per second) is neither."""
+    words = _unprefixed(header)
+    if re.search(r"(^|_)(per|ps)(_|$)", words):
+        return False
+    aliases = [alias for alias in ALIASES[name] if len(alias) > 1]
+    inside = any(f"_{alias}_" in f"_{words}_" for alias in aliases)
+    return inside or bool(difflib.get_close_matches(words, aliases, n=1, cutoff=0.8))
+
+
 def ambiguity(name: str, headers: Sequence[str], source: str) -> UsageError:
     """Build the error for a quantity that several headers could mean with equal right."""
     listing = ", ".join(headers[:6]) + (", …" if len(headers) > 6 else "")
@@ -171,6 +211,7 @@ def fold(header: str) -> str:
 
 
 def _unprefixed(header: str) -> str:
+    header = _SUFFIX.sub(r"\1", header.strip())
     folded = fold(header)
     for prefix in _PREFIXES[1:]:
         folded = folded.removeprefix(prefix)

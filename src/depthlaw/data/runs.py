@@ -17,6 +17,7 @@ from depthlaw.data.columns import (
     ambiguity,
     cluster_candidates,
     understand,
+    unused_columns,
 )
 from depthlaw.data.numbers import Numbers, labels, to_numbers
 from depthlaw.data.raw import RawTable
@@ -122,6 +123,9 @@ def read_runs(
         raw.faults,
     )
     notices = [*raw.notices, *found.notices]
+    sought = [name for name in checked if name not in ("loss", "flops")]
+    if unused := unused_columns(raw.headers, headers, sought):
+        notices.append(unused)
     if bad:
         if not drop_bad or len(bad) == raw.n_rows:
             raise bad_rows_error(bad, raw.n_rows, raw.source, raw.place)
