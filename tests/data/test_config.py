@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -206,3 +207,80 @@ def test_a_field_that_none_could_not_come_back_from_is_refused() -> None:
 
     with pytest.raises(TypeError, match="default must be None"):
         config.dump(Wrong())
+
+
+# -- settings given in Python --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Picky:
+    size: int
+    level: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.level > 1:
+            raise UsageError(f"level {self.level:g} is no share.", "Use 0.95.")
+
+
+def test_settings_replace_fields_and_leave_the_others() -> None:
+    changed = config.replaced(Settings, Settings(seed=3), {"label": "x", "fixed": {"a": 1}})
+    assert changed == Settings(seed=3, label="x", fixed={"a": 1.0})
+    assert config.replaced(Settings, None, {}) == Settings()
+    whole = Settings(table=Path("x"), starts=Starts(grid=3), reference=Starts(), names=("a", "b"))
+    assert config.replaced(Settings, whole, {}) == whole
+
+
+def test_python_values_that_files_do_not_have_are_fine() -> None:
+    given = {
+        "seed": np.int64(3),
+        "delta": np.float64(0.5),
+        "profile": np.bool_(False),
+        "scales": np.array([1, 2]),
+        "names": ["a"],
+        "fixed": {"a": np.float32(0.5)},
+        "starts": Starts(grid=3),
+        "table": Path("x"),
+        "floor": None,
+    }
+    changed = config.replaced(Settings, None, given)
+    assert (changed.seed, changed.delta, changed.profile, changed.scales) == (3, 0.5, False, (1.0, 2.0))
+    assert (changed.names, changed.fixed, changed.starts) == (("a",), {"a": 0.5}, Starts(grid=3))
+    assert changed.table == Path("x")
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"profile": "no"}, 'Settings: profile: expected true or false, got "no".'),
+        ({"seed": True}, "Settings: seed: expected a whole number, got true."),
+        ({"seed": None}, "Settings: seed: expected a whole number, got None."),
+        ({"delta": "0.9"}, 'Settings: delta: expected a number, got "0.9".'),
+        ({"fixed": None}, "Settings: fixed: expected a table, got None."),
+        ({"fixed": ["a"]}, "Settings: fixed: expected a table, got ['a']."),
+        ({"fixed": {"a": "1"}}, 'Settings: fixed.a: expected a number, got "1".'),
+        ({"fixed": {1: 1.0}}, "Settings: fixed: expected a table, with names in quotes as keys, got 1."),
+        ({"label": ["width"]}, "Settings: label: expected text in quotes, got ['width']."),
+        ({"names": "ab"}, 'Settings: names: expected a list, each text in quotes, got "ab".'),
+        ({"label": {1, 2}}, "Settings: label: expected text in quotes, got {1, 2}."),
+        ({"sed": 1}, "Settings: sed: unknown key; did you mean seed?"),
+    ],
+)
+def test_settings_of_another_type_are_refused(setting: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        config.replaced(Settings, Settings(), setting)
+    assert str(error.value) == said
+
+
+def test_a_configuration_that_is_none_or_wrong_itself_is_refused() -> None:
+    with pytest.raises(UsageError, match="Settings is expected as config, not str"):
+        config.replaced(Settings, "seed=3", {})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="label: expected text in quotes, got 3"):
+        config.replaced(Settings, Settings(label=3), {})  # type: ignore[arg-type]
+
+
+def test_what_the_class_refuses_keeps_its_words_and_what_is_missing_is_named() -> None:
+    with pytest.raises(UsageError) as error:
+        config.replaced(Picky, Picky(1), {"level": 95})
+    assert (error.value.message, error.value.hint) == ("level 95 is no share.", "Use 0.95.")
+    with pytest.raises(ConfigError, match="Picky: size: missing"):
+        config.replaced(Picky, None, {"level": 0.9})

@@ -94,3 +94,17 @@ def test_any_bytes_give_a_table_or_one_of_our_errors(tmp_path_factory, content, 
     path.write_bytes(content)
     with contextlib.suppress(InputError, UsageError):
         read_runs(path, drop_bad=True)
+
+
+@pytest.mark.parametrize("k", [True, "a", None, 2.0, -1, [1]])
+def test_exclude_highest_takes_whole_numbers_only(k):
+    with pytest.raises(UsageError, match=r"exclude_highest is .*; a whole number from 0 is expected"):
+        read_runs({"loss": [3.0, 2.5, 2.0]}, exclude_highest=k)
+    assert read_runs({"loss": [3.0, 2.5, 2.0]}, exclude_highest=np.int64(1)).n_runs == 2
+
+
+@pytest.mark.parametrize("flag", ["drop_bad", "drop_duplicates"])
+def test_switches_take_true_and_false_only(flag):
+    for value in ("no", 1, None):
+        with pytest.raises(UsageError, match=rf"{flag} is .*; True or False is expected"):
+            read_runs({"loss": [3.0, 2.5]}, **{flag: value})

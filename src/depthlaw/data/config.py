@@ -16,14 +16,14 @@ import hashlib
 import tomllib
 import typing
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from cattrs.errors import ClassValidationError
 
 from depthlaw.data.jsonio import canonical_json, plain
 from depthlaw.data.strict import CONVERTER, Problem, WrongType, problems_in
-from depthlaw.errors import ConfigError
+from depthlaw.errors import ConfigError, UsageError
 
 T = TypeVar("T")
 Keys = tuple[str, ...]
@@ -72,6 +72,43 @@ def structure(cls: type[T], data: Mapping[str, Any], *, source: str = "config") 
         return CONVERTER.structure(data, cls)
     except (ClassValidationError, WrongType) as error:
         raise _refusal(problems_in(error), source) from None
+
+
+def replaced(cls: type[T], config: T | None, settings: Mapping[str, Any]) -> T:
+    """Return ``config`` with some of its fields set anew, as strictly as a file is read.
+
+    For settings that a caller gives in Python: NumPy numbers and arrays, tuples and paths are fine there, a
+    value of another type is not.
+
+    Parameters
+    ----------
+    config
+        What holds where ``settings`` says nothing; its own values are checked too. ``None`` for the defaults.
+    settings
+        Field → value.
+
+    Raises
+    ------
+    UsageError
+        ``config`` is something else than a ``cls``.
+    ConfigError
+        Unknown names, missing ones, and values of another type. What ``cls`` itself refuses passes as it is.
+    """
+    name = cls.__name__
+    if config is not None and not isinstance(config, cls):
+        raise UsageError(
+            f"{name} is expected as config, not {type(config).__name__}.",
+            f"Give {name}(…), or its fields by name.",
+        )
+    kind = cls if config is None else type(config)
+    own = {} if config is None else _fields_of(config)
+    data = {**own, **{key: _as_in_files(value) for key, value in settings.items()}}
+    present(kind, data, source=name)
+    if any(_required(field) and field.name not in data for field in dataclasses.fields(kind)):  # type: ignore[arg-type]
+        return structure(kind, data, source=name)  # which says what is missing
+    hints = typing.get_type_hints(kind)
+    # Built here, not by the converter: what the class refuses keeps its own words.
+    return kind(**{key: CONVERTER.structure(value, hints[key]) for key, value in data.items()})
 
 
 def present(cls: type[T], data: Mapping[str, Any], *, source: str = "config") -> dict[Keys, Any]:
@@ -205,6 +242,28 @@ def check_schema(cls: type) -> None:
             check_schema(nested)
 
 
+def _required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _fields_of(config: Any) -> dict[str, Any]:
+    return {f.name: _as_in_files(getattr(config, f.name)) for f in dataclasses.fields(config)}
+
+
+def _as_in_files(value: Any) -> Any:
+    """Return a Python value as a file would give it; what no file can hold stays, and is refused later."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _fields_of(value)
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {key: _as_in_files(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_in_files(item) for item in value]
+    # NumPy scalars and arrays, without importing NumPy to ask.
+    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
+
+
 def _parse(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
@@ -225,7 +284,7 @@ def _leaves(
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     hints = typing.get_type_hints(cls)
     for name, value in data.items():
-        if nested := _nested(hints[name]):
+        if (nested := _nested(hints[name])) and value is not None:
             yield from _leaves(nested, value, (*path, name))
         else:
             yield (*path, name), CONVERTER.structure(value, hints[name])

@@ -92,6 +92,9 @@ def read_runs(
             f'where is a {type(where).__name__}; a condition in text is expected, such as "loss < 3".',
             "For a mask or positions use RunTable.take.",
         )
+    for flag, value in (("drop_bad", drop_bad), ("drop_duplicates", drop_duplicates)):
+        if not isinstance(value, bool | np.bool_):
+            raise UsageError(f"{flag} is {value!r}; True or False is expected.")
     raw = read_raw(source)
     given = {
         "width": width,

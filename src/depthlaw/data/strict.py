@@ -190,6 +190,8 @@ def _tuple(value: Any, hint: Any) -> tuple[Any, ...]:
 def _dict(value: Any, hint: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise WrongType(value, hint)
+    if strangers := [key for key in value if not isinstance(key, str)]:
+        raise WrongType(strangers[0], hint, ", with names in quotes as keys")
     item_hint = get_args(hint)[1]
     return dict(zip(value, _each(((key, item, item_hint) for key, item in value.items()), hint), strict=True))
 

@@ -176,8 +176,8 @@ class RunTable:
         UsageError
             ``k`` is negative, or no row would be left.
         """
-        if k < 0 or k != int(k):
-            raise UsageError(f"exclude_highest is {k}; a whole number from 0 is expected.")
+        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 0:
+            raise UsageError(f"exclude_highest is {k!r}; a whole number from 0 is expected.")
         if k == 0:
             return self
         loss = self["loss"]

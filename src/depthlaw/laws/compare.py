@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal  # noqa: F401 - the flags of FitC
 import numpy as np
 from numpy.typing import NDArray
 
+from depthlaw.data.config import replaced
 from depthlaw.data.runs import RunTable, read_runs
 from depthlaw.errors import DepthlawError, FitError, Notice
 from depthlaw.laws.candidates import Candidate, default_candidates, largest_shapes, with_nominal_params
@@ -163,7 +164,7 @@ def compare(table: RunTable | Any, config: CompareConfig | None = None, **settin
     FitError
         If not one form can be fitted.
     """
-    config = replace(config or CompareConfig(), **settings)
+    config = replaced(CompareConfig, config, settings)
     table = table if isinstance(table, RunTable) else read_runs(table)
     columns = with_nominal_params({name: table[name] for name in table.columns if name != "loss"})
     columns = {name: values for name, values in columns.items() if np.all(values > 0)}

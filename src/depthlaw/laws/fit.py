@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from depthlaw.data.config import replaced
 from depthlaw.data.runs import RunTable, read_runs
 from depthlaw.errors import FitError
 from depthlaw.laws.config import FitConfig
@@ -49,7 +49,7 @@ def fit(table: RunTable | Any, config: FitConfig | None = None, **settings: Any)
     UsageError
         If the form does not suit the table.
     """
-    config = replace(config or FitConfig(), **settings)
+    config = replaced(FitConfig, config, settings)
     table = table if isinstance(table, RunTable) else read_runs(table)
     form = config.resolve(table.columns)
     table.require(*form.scales, "loss")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from depthlaw.data.config import replaced
 from depthlaw.data.runs import RunTable, read_runs
 from depthlaw.errors import DepthlawError, FitError, UsageError
 from depthlaw.laws.bootstrap import influence
@@ -138,7 +139,7 @@ def sensitivity(
     UsageError
         If a choice does not apply to the form.
     """
-    config = replace(config or SensitivityConfig(), **settings)
+    config = replaced(SensitivityConfig, config, settings)
     table = table if isinstance(table, RunTable) else read_runs(table)
     form = config.resolve(table.columns)
     if "offset" in config.vary and "depth" not in form.scales:

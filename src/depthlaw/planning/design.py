@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special
 
+from depthlaw.data.config import replaced
 from depthlaw.errors import FitError, Notice, UsageError, unknown_name
 from depthlaw.laws.result import Fit, Status
 from depthlaw.numerics.terms import Array
@@ -126,7 +127,7 @@ def design(fit: Fit, config: DesignConfig | None = None, **settings: Any) -> Des
     FitError
         If a term was dropped for want of variation: train two other values of its scale first.
     """
-    config = DesignConfig(**settings) if config is None else replace(config, **settings)
+    config = replaced(DesignConfig, config, settings)
     for estimate in fit.params:
         if estimate.status is Status.DROPPED:
             raise FitError(f"nothing can be weighed for {estimate.name}: {estimate.reason}.")

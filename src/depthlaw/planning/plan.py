@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from depthlaw.data.config import replaced
 from depthlaw.errors import FitError, Notice, UsageError
 from depthlaw.laws.form import to_coordinate
 from depthlaw.laws.result import Fit
@@ -46,7 +46,7 @@ def plan(fit: Fit, config: PlanConfig | None = None, **settings: Any) -> Plan:
     UsageError
         If the law has no terms for them, or the budget does not suit it.
     """
-    config = PlanConfig(**settings) if config is None else replace(config, **settings)
+    config = replaced(PlanConfig, config, settings)
     require_terms(fit)
     ray = _ray(fit, config)
     level = fit.level if config.level is None else config.level
