@@ -100,6 +100,12 @@ def test_an_integer_too_large_for_float_is_infinite():
         read_runs({"loss": [3.0, 2.0], "params": [1, 10**400]})
 
 
+def test_when_every_row_is_bad_dropping_them_is_not_offered():
+    with pytest.raises(InputError, match="3 of 3 rows cannot be used") as error:
+        read_runs({**GOOD, "loss": ["a", "b", "c"]}, drop_bad=True)
+    assert "drop" not in error.value.hint
+
+
 def test_many_bad_rows_take_three_lines():
     loss = np.where(np.arange(1000) % 2, 3.0, np.nan)
     with pytest.raises(InputError) as error:

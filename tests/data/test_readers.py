@@ -384,3 +384,25 @@ def test_reading_a_csv_imports_neither_pandas_nor_torch(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("above", ["# made by me", "sep=,", "made by me; and you", "Results of May", "a,b"])
+def test_a_first_line_that_is_not_the_header_is_named(tmp_path, above):
+    path = written(tmp_path, "runs.csv", f"{above}\n{CSV}")
+    with pytest.raises(InputError, match=r"line 1 \(.*\) is not the header: none of the 4 rows") as error:
+        read_runs(path, drop_bad=True)
+    assert "--drop-bad" not in str(error.value)
+    assert len(str(error.value).splitlines()) <= 3
+
+
+def test_columns_without_a_name_are_said(tmp_path):
+    path = written(tmp_path, "runs.csv", CSV.replace("width,", ""))  # as R writes row names
+    with pytest.raises(InputError, match="is not the header") as error:
+        read_runs(path)
+    assert error.value.hint == "Remove what stands above the names of the columns, or name each column."
+
+
+@pytest.mark.parametrize("path", ["", " "])
+def test_an_empty_path_is_not_the_current_folder(path):
+    with pytest.raises(UsageError, match="A path is expected, not"):
+        read_runs(path)

@@ -74,10 +74,10 @@ def bad_rows_error(bad: BadRows, n_rows: int, source: str, place: Callable[[int]
     if more:
         listing = ", ".join(more[:8]) + (", …" if len(more) > 8 else "")
         named.append(f"and {len(more)} more ({listing})")
-    return InputError(
-        f"{source}: {len(bad)} of {n_rows} rows cannot be used:\n{', '.join(named)}.",
-        "Mend them, or leave them out with --drop-bad (drop_bad=True).",
-    )
+    way_out = "Mend them, or leave them out with --drop-bad (drop_bad=True)."
+    if len(bad) == n_rows:
+        way_out = "No row is left to fit. Mend them, or read other columns: --loss COLUMN, --width COLUMN, …"
+    return InputError(f"{source}: {len(bad)} of {n_rows} rows cannot be used:\n{', '.join(named)}.", way_out)
 
 
 def _described(faults: list[tuple[str, str]]) -> str:

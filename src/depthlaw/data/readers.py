@@ -37,6 +37,8 @@ def read_raw(source: Any) -> RawTable:
     """
     if not isinstance(source, str | os.PathLike):
         return read_object(source)
+    if not str(os.fspath(source)).strip():
+        raise UsageError(f"A path is expected, not {os.fspath(source)!r}.", 'The current folder is ".".')
     if "\n" in os.fspath(source):
         raise UsageError(
             "A path is expected, and this is text of several lines.", "Write it to a file first."

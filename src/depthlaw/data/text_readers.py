@@ -62,7 +62,8 @@ def read_delimited(text: str, source: str, separator: str | None = None) -> RawT
     Raises
     ------
     InputError
-        Nothing in it, no row below the header, no header, a header twice, a quote that is never closed.
+        Nothing in it, no row below the header, no header, a header twice, a quote that is never closed, no
+        row with as many cells as the first line (a comment or ``sep=`` stands there).
     """
     if not text.strip():
         raise InputError(f"{source}: is empty.")
@@ -73,6 +74,7 @@ def read_delimited(text: str, source: str, separator: str | None = None) -> RawT
     rows: list[list[str | None]] = []
     lines: list[int] = []
     faults: dict[int, str] = {}
+    header_line = 1
     before = 0  # lines consumed before the row at hand
     try:
         for row in reader:
@@ -81,7 +83,7 @@ def read_delimited(text: str, source: str, separator: str | None = None) -> RawT
                 # a line of bare separators is blank too; skipped, but its line has been counted
                 continue
             if not header:
-                header = _header(row, source)
+                header, header_line = _header(row, source), line
                 continue
             cells: list[str | None] = [cell.strip() for cell in row]
             while len(cells) > len(header) and not cells[-1]:
@@ -98,6 +100,8 @@ def read_delimited(text: str, source: str, separator: str | None = None) -> RawT
         ) from None
     if not rows:
         raise InputError(f"{source}: has a header and no rows.")
+    if len(faults) == len(rows) > 1:
+        raise _no_header(faults, header_line, header, source)
     columns = {
         name: object_cells(column, len(rows))
         for name, column in zip(header, zip(*rows, strict=True), strict=True)
@@ -120,6 +124,15 @@ def _header(row: list[str], source: str) -> list[str]:
             "Add a header line, for example: width,depth,tokens,loss",
         )
     return header
+
+
+def _no_header(faults: dict[int, str], line: int, header: list[str], source: str) -> InputError:
+    first = header[0] if len(header[0]) <= 40 else f"{header[0][:39]}…"
+    return InputError(
+        f'{source}: line {line} ("{first}") is not the header: none of the {len(faults)} rows below it '
+        f"has as many cells (the first: {faults[0]}).",
+        "Remove what stands above the names of the columns, or name each column.",
+    )
 
 
 def _is_number(text: str) -> bool:
