@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -200,6 +201,41 @@ def test_a_reader_that_goes_away_gets_no_complaint() -> None:
     assert process.stderr.read() == ""
     process.stderr.close()
     assert process.wait() == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("words", [["show", "env"], ["show", "env", "--json"], ["--help"], ["--version"]])
+def test_a_full_disk_behind_stdout_is_one_clear_error(words: list[str]) -> None:
+    code = f"import sys; from depthlaw.cli import main; sys.exit(main({words}))"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.stderr == (
+        "depthlaw: cannot write standard output: no space left on the device.\n"
+        "Send the output elsewhere, or free some space there.\n"
+    )
+    assert done.returncode == 3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+def test_closed_streams_lead_nowhere() -> None:
+    command = f"{shlex.quote(sys.executable)} -m depthlaw show env"
+    for closed in (">&-", ">&- 2>&-"):
+        assert subprocess.run(f"{command} {closed}", shell=True).returncode == 0
+
+
+@pytest.mark.parametrize("words", [["fit", ""], ["fit", " "], ["fit", "x.csv", "--out", ""]])
+def test_an_empty_path_is_not_the_current_folder(words: list[str], capsys: Printed) -> None:
+    assert main(words) == 2
+    err = capsys.readouterr().err
+    assert "is empty; a path is expected.\n" in err
+    assert len(err.splitlines()) == 2
+
+
+def test_pairs_given_twice_are_told_how_to_give_several(capsys: Printed) -> None:
+    assert main(["fit", "x.csv", "--fix", "a=1", "--fix", "b=2"]) == 2
+    assert capsys.readouterr().err == (
+        "depthlaw: fit: --fix is given several times.\nGive all at once, with commas: --fix a=1,b=2\n"
+    )
 
 
 def test_ctrl_c_in_a_running_command_is_130() -> None:

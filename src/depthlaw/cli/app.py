@@ -6,13 +6,14 @@ import logging
 import re
 import sys
 from collections.abc import Sequence
+from typing import TextIO, cast
 
 from cyclopts import App, Parameter
 
 from depthlaw import __version__
 from depthlaw.cli.errors import exit_code, explain
-from depthlaw.cli.output import discard_stdout
-from depthlaw.cli.settings import fill_from_file, refuse_rounding, split_pairs
+from depthlaw.cli.output import Stdout, discard_stdout, open_closed_streams
+from depthlaw.cli.settings import fill_from_file, refuse_empty_paths, refuse_rounding, split_pairs
 from depthlaw.errors import ExitCode
 
 VERBS = {
@@ -61,7 +62,7 @@ def build_app() -> App:
         version=__version__,
         version_format="plaintext",
         default_parameter=Parameter(consume_multiple=True, negative_iterable=()),
-        config=(split_pairs, refuse_rounding, fill_from_file),
+        config=(split_pairs, refuse_rounding, refuse_empty_paths, fill_from_file),
         result_action="return_value",
         exit_on_error=False,
         print_error=False,
@@ -70,7 +71,7 @@ def build_app() -> App:
     if not terminal:
         from rich.console import Console
 
-        app.console = Console(width=1000)  # one line an option, never wrapped
+        app.console = Console(file=cast(TextIO, Stdout()), width=1000)  # one line an option, never wrapped
     for name, (place, line) in VERBS.items():
         app.command(place, name=name, help=line)
     return app
@@ -89,6 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code, see `depthlaw.errors.ExitCode`. Errors are printed, not raised.
     """
+    open_closed_streams()
     return run(build_app(), sys.argv[1:] if argv is None else argv)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import traceback as tracebacks
 from pathlib import Path
 
 from cyclopts.exceptions import (
     CycloptsError,
     MissingArgumentError,
+    RepeatArgumentError,
     UnknownCommandError,
     UnknownOptionError,
     UnusedCliTokensError,
@@ -75,6 +77,9 @@ def _usage(error: CycloptsError) -> list[str | None]:
             f"{verb}{name} needs a value." if name.startswith("-") else f"{verb}{name} is missing.",
             help_line,
         ]
+    if isinstance(error, RepeatArgumentError) and re.fullmatch(r"[\w.]+=[^=].*", error.token.value):
+        flag = error.token.keyword
+        return [f"{verb}{flag} is given several times.", f"Give all at once, with commas: {flag} a=1,b=2"]
     said, _, advice = " ".join(str(error).split()).partition(" Did you mean ")
     return [f"{verb}{said[:1].lower()}{said[1:]}", f"Did you mean {advice}" if advice else help_line]
 

@@ -5,6 +5,7 @@ Results go to stdout, everything else to stderr.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from depthlaw.data.config import dump, to_dict
+from depthlaw.data.files import output_error
 from depthlaw.data.jsonio import json_text
+from depthlaw.errors import OutputError
 
 if TYPE_CHECKING:
     from depthlaw.data.store import Run
@@ -112,12 +115,38 @@ def note(text: str) -> None:
 
 
 def write_stdout(text: str) -> None:
-    """Write to stdout; when its reader has gone away (``| head``), go on in silence."""
+    """Write to stdout; when its reader has gone away (``| head``), go on in silence.
+
+    Raises
+    ------
+    OutputError
+        When it cannot be written: a full disk behind ``> FILE``.
+    """
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         discard_stdout()
+    except OSError as error:
+        discard_stdout()
+        said = output_error("standard output", error)
+        raise OutputError(said.message, "Send the output elsewhere, or free some space there.") from error
+
+
+class Stdout(io.TextIOBase):
+    """Stdout for libraries that write to a file, with what `write_stdout` does when it cannot be written."""
+
+    def write(self, text: str) -> int:
+        """Write ``text``."""
+        write_stdout(text)
+        return len(text)
+
+
+def open_closed_streams() -> None:
+    """Let a stream that the caller has closed (``>&-``) lead nowhere; Python leaves ``None`` in its place."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def discard_stdout() -> None:

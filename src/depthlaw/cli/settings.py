@@ -23,6 +23,7 @@ from cyclopts.argument import Argument, ArgumentCollection
 from cyclopts.utils import UNSET
 
 from depthlaw.data import config as configs
+from depthlaw.errors import UsageError
 
 GROUP = Group("Settings", sort_key=1)
 
@@ -118,6 +119,24 @@ def refuse_rounding(app: App, commands: tuple[str, ...], arguments: ArgumentColl
         for token in argument.tokens:
             if token.implicit_value is UNSET and "." in token.value:
                 raise CoercionError(token=token, argument=argument, target_type=int)
+
+
+def refuse_empty_paths(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Refuse ``fit ""``, as an unset variable of a script gives it: the path "" is the current folder.
+
+    Raises
+    ------
+    UsageError
+        For an empty value where a path is taken.
+    """
+    for argument in arguments:
+        if Path in _members(argument.hint) and any(
+            token.implicit_value is UNSET and not token.value.strip() for token in argument.tokens
+        ):
+            raise UsageError(
+                f"{argument.name} is empty; a path is expected.",
+                'Is a variable of the script not set? The current folder is ".".',
+            )
 
 
 def _members(hint: Any) -> set[Any]:
