@@ -220,17 +220,27 @@ def test_tables_in_memory(source):
 def test_pandas():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(ROWS, index=[7, 3, 5])
-    assert_rows(read_runs(frame), lines=(0, 1, 2))
+    assert_rows(read_runs(frame), lines=(7, 3, 5))
     named = frame.assign(run_name=["a", "a", "b"]).set_index("run_name")
     assert_rows(read_runs(named), lines=(0, 1, 2))
     assert read_runs(named, cluster="run_name").clusters.tolist() == ["a", "a", "b"]
     gaps = frame.astype({"width": "Int32"})
     gaps.loc[3, "width"] = pandas.NA
-    with pytest.raises(InputError, match="row 1 width missing"):
+    with pytest.raises(InputError, match="row 3 width missing"):
         read_runs(gaps)
     frame["loss"] = ["3.5", None, "n.a."]
-    with pytest.raises(InputError, match=r'row 1 loss missing, row 2 loss not a number \("n\.a\."\)'):
+    with pytest.raises(InputError, match=r'row 3 loss missing, row 5 loss not a number \("n\.a\."\)'):
         read_runs(frame)
+
+
+def test_rows_of_a_filtered_frame_are_named_by_their_index():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"width": [1, 2, 4, 8], "loss": [3.0, 2.5, None, 2.0]})
+    with pytest.raises(InputError, match="row 2 loss NaN"):
+        read_runs(frame[frame.width > 2])
+    assert read_runs(frame[frame.width > 2], drop_bad=True).lines.tolist() == [3]
+    for index in ([5, 5, 6, 7], list("abcd"), [0.5, 1, 2, 3]):  # numbers that name no row: positions
+        assert read_runs(frame.set_index(pandas.Index(index)), drop_bad=True).lines.tolist() == [0, 1, 3]
 
 
 def test_pandas_two_columns_of_one_name():

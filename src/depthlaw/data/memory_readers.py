@@ -5,6 +5,7 @@ Data frames are recognised by what they can do, so that neither pandas nor polar
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -116,7 +117,11 @@ def _from_pandas(frame: Any) -> RawTable:
             # text, categories, and pandas' own numbers, whose gaps would become NaN
             column = object_cells(series.astype(object).where(series.notna(), None), len(series))
         cells[header] = column
-    return _in_memory("DataFrame", cells, len(frame))
+    table = _in_memory("DataFrame", cells, len(frame))
+    if frame.index.dtype.kind == "i" and frame.index.is_unique:
+        # of a frame that was filtered, the number that people see beside the row
+        table = dataclasses.replace(table, lines=frame.index.to_numpy().astype(np.int64))
+    return table
 
 
 def _as_arrow(table: Any) -> Any:

@@ -27,7 +27,7 @@ class RawTable:
         Header → cells of that column, (rows,). ``None`` stands for a cell that is not there.
     lines
         (rows,). Line of each row in its file, the header being line 1; for sources that have no lines
-        (Parquet, data frames, dicts) the position of the row, from 0.
+        (Parquet, data frames, dicts) the position of the row, from 0, or its number in a pandas index.
     line_kind
         ``"line"`` or ``"row"``: what ``lines`` counts.
     files

@@ -33,7 +33,7 @@ class RunTable:
         that the source has. Checked columns are finite and positive; ``require`` checks the others.
     lines
         (runs,) line of each row in its file, the header being line 1; for sources without lines (Parquet,
-        data frames, dicts) the position of the row, from 0.
+        data frames, dicts) the position of the row, from 0, or its number in a pandas index.
     source
         What it was read from, for messages.
     sha256
