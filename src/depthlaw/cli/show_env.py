@@ -29,6 +29,7 @@ def environment() -> dict[str, Any]:
         "commit": _commit(),
         "machine": asdict(machine()),
         "blas": _blas(),
+        "kernel": _kernel(),
         "threads": {name: os.environ.get(name) for name in THREAD_VARIABLES},
         "folders": {
             name: {"path": path, "exists": path is not None and path.is_dir()}
@@ -50,6 +51,7 @@ def _as_text(facts: Mapping[str, Any]) -> str:
     rows.append(["blas", f"{blas['name']} {blas['version']}"])
     rows.append(["blas threads", _fact("threads", blas["threads"])])
     rows += [[name, value or "not set"] for name, value in facts["threads"].items()]
+    rows.append(["compiled kernel", facts["kernel"]])
     rows.append(["", ""])
     for name, folder in facts["folders"].items():
         path = folder["path"]
@@ -75,6 +77,14 @@ def _blas() -> dict[str, Any]:
         pools = importlib.import_module("threadpoolctl").threadpool_info()
         found["threads"] = next((pool["num_threads"] for pool in pools if pool["user_api"] == "blas"), None)
     return found
+
+
+def _kernel() -> str:
+    """Return the instruction set that the laboratory's compiled kernel would use, or why there is none."""
+    from depthlaw.tensors import fused
+
+    found = fused.available()
+    return f"none: {found.reason}" if isinstance(found, fused.Unavailable) else str(found)
 
 
 def _commit() -> str | None:
