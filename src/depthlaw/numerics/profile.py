@@ -22,6 +22,8 @@ ZETA_TOLERANCE = 1e-5
 """Ends are found to this share of a standard error."""
 IMPROVEMENT = 1e-8
 """A constrained fit better than the optimum by this relative amount is a better optimum, not rounding."""
+JUMP = 1e-6
+"""Share of the distance to an end below which a profile that crosses the threshold there jumps across it."""
 MAX_ROUNDS = 60
 PATIENCE = 6
 """Points of a ray after which its steps at least double: a profile that stays flat is left quickly."""
@@ -132,6 +134,12 @@ class _Ray:
             share = 0.5
         return inside + float(np.clip(share, 0.02, 0.98)) * (outside - inside)
 
+    def outcome(self) -> float:
+        """Distance of the end; when the search was cut short, the nearest point known to lie beyond it."""
+        if self.end is not None:
+            return self.end
+        return min(self.bracket()[1], default=np.inf)
+
     def nearest(self, offset: float) -> Array:
         """The fitted point closest to ``offset``, the warm start."""
         at = int(np.argmin(np.abs(np.array(self.offsets) - offset)))
@@ -145,7 +153,7 @@ class _Ray:
         inside, beyond = self.bracket()
         if abs(zeta - self.threshold) <= ZETA_TOLERANCE * self.threshold:
             self.end = offset
-        elif beyond and min(beyond) - inside <= 1e-9 * min(beyond):
+        elif beyond and min(beyond) - inside <= JUMP * min(beyond):
             self.end = min(beyond)  # the profile jumps across the threshold here
         elif not beyond and offset >= self.limit:
             self.end = np.inf
@@ -195,8 +203,8 @@ def profile(
     _add_midpoints(problem, optimum, cost, rays, unit)
     lower, upper, traces = [], [], []
     for down, up in zip(rays[::2], rays[1::2], strict=True):
-        lower.append(down.value(np.inf if down.end is None else down.end))
-        upper.append(up.value(np.inf if up.end is None else up.end))
+        lower.append(down.value(down.outcome()))
+        upper.append(up.value(up.outcome()))
         value = np.array([down.value(t) for t in down.offsets] + [up.value(t) for t in up.offsets[1:]])
         zeta = np.array([-z for z in down.zetas] + up.zetas[1:])
         order = np.argsort(value)
