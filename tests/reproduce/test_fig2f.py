@@ -40,10 +40,11 @@ def test_made_runs_are_called_made_everywhere(made: Outcome) -> None:
 
 
 def test_made_runs_have_a_figure_and_its_data(made: Outcome) -> None:
-    assert set(made.figures["fig2f"]) == {"fig2f.pdf", "fig2f.png", "fig2f.svg"}
-    table, units = made.tables["fig2f_curve.parquet"]
-    assert set(table.column_names) == set(units)
-    assert table.num_rows == 200
+    assert set(made.figures["fig2f"].files) == {"fig2f.pdf", "fig2f.png", "fig2f.svg"}
+    assert made.figures["fig2f"].data == ("fig2f_curve.parquet",)
+    curve = made.tables["fig2f_curve.parquet"]
+    assert set(curve.rows.column_names) == set(curve.units)
+    assert curve.rows.num_rows == 200
 
 
 @pytest.mark.data
@@ -67,3 +68,6 @@ def test_the_published_point_is_held_against_the_table(real: Outcome) -> None:
     assert "statistically admissible, but not the optimum" in said
     assert "depth exponent 1.33 [0.93, 1.74]: compatible with inverse depth scaling (1)" in said
     assert "MADE" not in said
+    (early,) = real.corrections
+    assert early.reference == pytest.approx(3.0578e-5, abs=5e-10)
+    assert early.corrected == pytest.approx(3.02737e-5, abs=5e-11)

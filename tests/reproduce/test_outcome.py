@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from depthlaw.report.outcomes import outcome_text, outcomes_payload
-from depthlaw.reproduce.outcome import Comparison, Outcome, Verdict, compare, matching_digits
+from depthlaw.reproduce.outcome import Comparison, Outcome, OutcomeFigure, Verdict, compare, matching_digits
 from depthlaw.reproduce.paper import Published
 
 
@@ -103,9 +103,11 @@ def test_a_skipped_outcome_says_why() -> None:
 
 
 def test_outcomes_for_programs_hold_no_bytes() -> None:
-    outcome = Outcome("fig0", "t", "i", figures={"b": {"b.pdf": b"x"}, "a": {"a.pdf": b"y"}})
-    payload = outcomes_payload([outcome])
-    assert payload["schema"] == 1
+    figure = OutcomeFigure({"b.pdf": b"x"}, "What is seen.", ("b.parquet",))
+    payload = outcomes_payload([Outcome("fig0", "t", "i", figures={"b": figure})])
+    assert payload["schema"] == 2
     (one,) = payload["experiments"]
-    assert one["figures"] == ["a", "b"]
+    assert one["figures"] == [
+        {"name": "b", "caption": "What is seen.", "data": ["b.parquet"], "files": ["b.pdf"]}
+    ]
     assert one["verdict"] == "not comparable"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from depthlaw.cli.output import TO_TERMINAL, Output, note, write_stdout
-from depthlaw.data.store import open_run
 from depthlaw.errors import ExitCode
-from depthlaw.report.outcomes import outcome_text, outcomes_payload
+from depthlaw.report.outcomes import outcome_text, outcomes_payload, summary_text
 from depthlaw.reproduce.outcome import Outcome, Verdict
 from depthlaw.reproduce.registry import Scale, select
+from depthlaw.reproduce.running import run_all
 
 DEFAULT_OUT = Path("depthlaw-reproduce")
 
@@ -24,11 +26,13 @@ def reproduce_command(
     scale: Scale = "small",
     list_only: Annotated[bool, Parameter(name="--list", negative="")] = False,
     check: Annotated[bool, Parameter(negative="")] = False,
+    jobs: int = 1,
     output: Output = TO_TERMINAL,
 ) -> int:
     """Recompute the paper's numbers and figures: published value, ours, difference, verdict.
 
-    Results go to --out, by default the folder depthlaw-reproduce.
+    Each experiment is kept in a folder of its id below --out (by default depthlaw-reproduce/SCALE), and the
+    same command goes on where it was stopped. What cannot run here is skipped with the reason.
 
     Parameters
     ----------
@@ -40,39 +44,44 @@ def reproduce_command(
         List the experiments and stop.
     check
         Exit with 3 if a number differs from the published one by more than its tolerance.
+    jobs
+        Experiments to run at a time, each in a process with its share of the cores.
     """
     chosen = select(ids)
     if list_only or output.dry_run:
         payload = {"experiments": [{"id": e.id, "title": e.title} for e in chosen]}
         output.emit(payload, "".join(f"{e.id:<8} {e.title}\n" for e in chosen))
         return ExitCode.DONE
-    out = output.out or DEFAULT_OUT
-    # A folder nobody chose is a scratch pad: another scale or table starts it over.
-    resume = output.resume and output.out is not None
+    out = output.out or DEFAULT_OUT / scale
+    _show_progress()
     outcomes = []
-    for experiment in chosen:
-        outcome = experiment.run(scale)
-        _write(out / experiment.id, outcome, scale, resume=resume)
+    for outcome in run_all(
+        chosen,
+        scale,
+        out,
+        jobs=jobs,
+        resume=output.resume,
+        strict=output.out is not None,
+        begun=lambda experiment: note(f"{experiment.id}: {experiment.title}"),
+    ):
         outcomes.append(outcome)
         if not output.json:
             write_stdout(outcome_text(outcome) + "\n")
     if output.json:
         output.emit(outcomes_payload(outcomes), "")
-    note(f"results in {out}")
-    differs = any(o.verdict is Verdict.DIFFERS for o in outcomes)
-    return ExitCode.FAILED if check and differs else ExitCode.DONE
+    else:
+        write_stdout(summary_text(outcomes))
+    note(f"results in {out}; one page of them: depthlaw report {out}")
+    return _code(outcomes, check=check)
 
 
-def _write(folder: Path, outcome: Outcome, scale: Scale, *, resume: bool) -> None:
-    config = {"experiment": outcome.id, "scale": scale}
-    identity = {"input": outcome.input}
-    with open_run(folder, verb="reproduce", config=config, identity=identity, resume=resume) as run:
-        if run.complete:
-            return
-        for files in outcome.figures.values():
-            for name, data in files.items():
-                run.write_bytes(name, data)
-        for name, (columns, units) in outcome.tables.items():
-            run.write_table(name, columns, units=units)
-        run.write_text("outcome.txt", outcome_text(outcome))
-        run.write_json("outcome.json", outcomes_payload([outcome]))
+def _code(outcomes: Sequence[Outcome], *, check: bool) -> ExitCode:
+    verdicts = {outcome.verdict for outcome in outcomes}
+    bad = Verdict.FAILED in verdicts or (check and Verdict.DIFFERS in verdicts)
+    return ExitCode.FAILED if bad else ExitCode.DONE
+
+
+def _show_progress() -> None:
+    """Let training say every 30 seconds how far it is, whether or not -v was given."""
+    logger = logging.getLogger("depthlaw.reproduce")
+    logger.setLevel(min(logger.getEffectiveLevel(), logging.INFO))

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from depthlaw.cli.output import TEXT, Format
-from depthlaw.data.environment import THREAD_VARIABLES, folders, machine, package_versions
+from depthlaw.data.environment import THREAD_VARIABLES, machine, package_versions
+from depthlaw.places import folders
 from depthlaw.report.text import table
 
 

@@ -10,9 +10,9 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-from depthlaw.data.environment import folders
 from depthlaw.data.files import write_file
 from depthlaw.errors import InputError, unknown_name
+from depthlaw.places import folders
 
 TIMEOUT_S = 20.0
 

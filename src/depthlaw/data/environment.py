@@ -73,17 +73,6 @@ def machine() -> Machine:
     )
 
 
-def folders() -> dict[str, Path | None]:
-    """Return where data is looked for, by environment variable; ``None`` where it is not set.
-
-    ``DEPTHLAW_CACHE`` always has a value: without the variable it is ``depthlaw`` in the user's cache.
-    """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "depthlaw"
-    names = ("DEPTHLAW_DATA", "DEPTHLAW_MODELS", "DEPTHLAW_CACHE")
-    found = {name: Path(value) if (value := os.environ.get(name)) else None for name in names}
-    return found | {"DEPTHLAW_CACHE": found["DEPTHLAW_CACHE"] or cache}
-
-
 def _cpuinfo() -> dict[str, str]:
     """Return the first processor's entry of ``/proc/cpuinfo``; empty where there is none."""
     try:

@@ -153,7 +153,9 @@ def find_device(name: str) -> str:
 
 
 def thread_count(config: LabConfig) -> int:
-    """Return the number of CPU threads to use: as asked for, or one for each core this process may use."""
+    """Number of CPU threads: as asked for, else ``OMP_NUM_THREADS``, else one a core of this process."""
     if config.threads is not None:
         return config.threads
+    if (wanted := os.environ.get("OMP_NUM_THREADS", "")).isdigit() and int(wanted) > 0:
+        return int(wanted)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

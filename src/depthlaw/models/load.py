@@ -15,6 +15,7 @@ from depthlaw.models.checks import Checks, check, check_tokens
 from depthlaw.models.language_model import LanguageModel
 from depthlaw.models.roles import Observation, Roles, find_roles, observe
 from depthlaw.models.tail import learn_tail
+from depthlaw.places import model_folders
 
 DTYPES = {
     "float32": torch.float32,
@@ -150,14 +151,6 @@ def locate(name: str) -> tuple[str, str | None]:
             raise InputError(f"{name}: there is no such file.")
         return str(path.parent), path.name
     return (str(path) if path.exists() else name), None
-
-
-def model_folders() -> list[Path]:
-    """Return where models are looked for by name: ``$DEPTHLAW_MODELS``, then ``models`` in our cache."""
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "depthlaw"
-    cache = Path(os.environ.get("DEPTHLAW_CACHE") or user)
-    own = os.environ.get("DEPTHLAW_MODELS")
-    return [*([Path(own)] if own else []), cache / "models"]
 
 
 def _from_pretrained(name: str, place: str, arguments: dict[str, Any]) -> tuple[nn.Module, Any]:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from depthlaw.report.text import number, table
-from depthlaw.reproduce.outcome import Comparison, Outcome
+from depthlaw.reproduce.keeping import SCHEMA, record
+from depthlaw.reproduce.outcome import Comparison, Correction, Outcome, Verdict
 
-SCHEMA = 1
 HEAD = ["", "published", "ours", "difference", "digits", "verdict", ""]
+CORRECTIONS_HEAD = ["their way", "corrected", "known defect of the published method"]
 
 
 def outcome_text(outcome: Outcome) -> str:
@@ -17,9 +18,13 @@ def outcome_text(outcome: Outcome) -> str:
     lines = [f"{outcome.id}: {outcome.title}", f"  on {outcome.input}" if outcome.input else ""]
     if outcome.skipped:
         lines.append(f"  skipped: {outcome.skipped}")
+    if outcome.failed:
+        lines.append(f"  FAILED: {outcome.failed}")
     text = "\n".join(line for line in lines if line) + "\n"
     if outcome.comparisons:
         text += "\n" + table([_row(c) for c in outcome.comparisons], HEAD)
+    if outcome.corrections:
+        text += "\n" + table([_correction(c) for c in outcome.corrections], CORRECTIONS_HEAD)
     if outcome.statements:
         text += "\n" + "\n".join(outcome.statements) + "\n"
     if outcome.notices:
@@ -47,22 +52,26 @@ def _with_error(value: float | None, error: float | None) -> str:
     return number(value, error) if not error else f"{number(value, error)} ± {number(error, digits=2)}"
 
 
+def summary_text(outcomes: Sequence[Outcome]) -> str:
+    """One line an experiment: its verdict, and how many of its numbers agree."""
+    rows = []
+    for outcome in outcomes:
+        passed = sum(c.verdict is Verdict.PASS for c in outcome.comparisons)
+        compared = sum(c.verdict is not Verdict.NOT_COMPARABLE for c in outcome.comparisons)
+        numbers = f"{passed} of {compared} numbers agree" if compared else ""
+        rows.append([outcome.id, outcome.verdict, outcome.failed or outcome.skipped or numbers])
+    return table(rows, ["experiment", "verdict", ""])
+
+
+def _correction(c: Correction) -> list[str]:
+    unit = "" if c.unit == "1" else f" {c.unit}"
+    shown = [number(value) + (unit if value is not None else "") for value in (c.reference, c.corrected)]
+    return [*shown, c.defect]
+
+
 def outcomes_payload(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """All outcomes as one object, without the bytes of figures and tables."""
     return {
         "schema": SCHEMA,
-        "experiments": [
-            {
-                "id": o.id,
-                "title": o.title,
-                "input": o.input,
-                "verdict": o.verdict,
-                "skipped": o.skipped,
-                "comparisons": list(o.comparisons),
-                "statements": list(o.statements),
-                "warnings": list(o.notices),
-                "figures": sorted(o.figures),
-            }
-            for o in outcomes
-        ],
+        "experiments": [record(o) for o in outcomes],
     }

@@ -12,8 +12,16 @@ from depthlaw.laws.result import Fit
 from depthlaw.laws.words import verdict
 from depthlaw.plots.law import draw_loss_part, loss_part
 from depthlaw.plots.style import figure, rendered
+from depthlaw.reproduce.captions import caption
 from depthlaw.reproduce.made import TRUTH, made_runs
-from depthlaw.reproduce.outcome import Comparison, Outcome, compare
+from depthlaw.reproduce.outcome import (
+    Comparison,
+    Correction,
+    Outcome,
+    OutcomeFigure,
+    OutcomeTable,
+    compare,
+)
 from depthlaw.reproduce.paper import Published, published
 from depthlaw.reproduce.points import check_point
 from depthlaw.reproduce.registry import Scale
@@ -39,11 +47,18 @@ def run(scale: Scale) -> Outcome:
     ]
     error = law.quality.mean_abs_rel_error
     rows.append(compare("mean_abs_rel_error", theirs["mean_abs_rel_error"], error))
+    point = check_point(law, "paper")
+    early = Correction(
+        "The published point is not the optimum of its own objective (mean squared residual of ln loss).",
+        point.objective,
+        law.quality.mse,
+    )
     return _outcome(
         law,
         f"{law.n_runs} of 245 runs ({DATASETS['chinchilla'].source})",
         rows,
-        (check_point(law, "paper").sentence(), verdict(law)),
+        (point.sentence(), verdict(law)),
+        corrections=(early,),
     )
 
 
@@ -61,7 +76,13 @@ def _on_made_runs(why: str) -> Outcome:
 
 
 def _outcome(
-    law: Fit, source: str, rows: list[Comparison], statements: tuple[str, ...], *, made: bool = False
+    law: Fit,
+    source: str,
+    rows: list[Comparison],
+    statements: tuple[str, ...],
+    *,
+    corrections: tuple[Correction, ...] = (),
+    made: bool = False,
 ) -> Outcome:
     import pyarrow as pa
 
@@ -78,8 +99,9 @@ def _outcome(
         title=TITLE,
         input=source,
         comparisons=tuple(rows),
+        corrections=corrections,
         statements=statements,
-        figures={"fig2f": files},
-        tables={"fig2f_curve.parquet": (pa.table(curve), units)},
+        figures={"fig2f": OutcomeFigure(files, caption("fig2f"), ("fig2f_curve.parquet",))},
+        tables={"fig2f_curve.parquet": OutcomeTable(pa.table(curve), units)},
         notices=tuple(n.message for n in law.notices),
     )

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from depthlaw.errors import InputError
-from depthlaw.reproduce.outcome import Comparison, Outcome, compare
+from depthlaw.reproduce.captions import caption
+from depthlaw.reproduce.outcome import Comparison, Outcome, OutcomeFigure, OutcomeTable, compare
 from depthlaw.reproduce.paper import published
 from depthlaw.reproduce.registry import Scale
+from depthlaw.reproduce.stand_in import local_model
 
 if TYPE_CHECKING:
     from depthlaw.interventions.trace_result import TraceResult
@@ -70,7 +72,14 @@ def run(scale: Scale) -> Outcome:
         f'"{next(iter(traces.values())).rows[0]["text"]}" on {", ".join(traces)}',
         comparisons=tuple(rows),
         statements=tuple(line for found in traces.values() for line in statements(found)),
-        figures={f"fig6_{name}": _figure(found, f"fig6_{name}") for name, found in traces.items()},
+        figures={
+            f"fig6_{name}": OutcomeFigure(
+                _figure(found, f"fig6_{name}"),
+                f"{Path(found.model).name}: {caption('fig6')}",
+                (f"fig6_{name}_cells.parquet",),
+            )
+            for name, found in traces.items()
+        },
         tables=_tables(traces),
         notices=tuple(notices),
     )
@@ -95,17 +104,6 @@ def statements(found: TraceResult) -> list[str]:
     if highest > row["p_clean"]:
         said.append(f"{name}: the best restored state gives {highest:.3g}, above the clean run.")
     return said
-
-
-def local_model() -> Path | None:
-    """The first model folder of our cache, else of ``$DEPTHLAW_MODELS``; ``None`` when there is none."""
-    from depthlaw.models.load import model_folders
-
-    for root in reversed(model_folders()):
-        for path in sorted(root.iterdir()) if root.is_dir() else ():
-            if (path / "config.json").is_file():
-                return path
-    return None
 
 
 def _trace(model: str, prompt: tuple[str, str, str], scale: Scale) -> TraceResult:
@@ -133,11 +131,11 @@ def _figure(found: TraceResult, name: str) -> dict[str, bytes]:
         return rendered(made, name)
 
 
-def _tables(traces: dict[str, TraceResult]) -> dict[str, tuple[Any, dict[str, str]]]:
+def _tables(traces: dict[str, TraceResult]) -> dict[str, OutcomeTable]:
     from depthlaw.interventions.trace_table import CELL_UNITS, PROMPT_UNITS
 
-    tables: dict[str, tuple[Any, dict[str, str]]] = {}
+    tables: dict[str, OutcomeTable] = {}
     for name, found in traces.items():
-        tables[f"fig6_{name}_cells.parquet"] = (found.cells, CELL_UNITS)
-        tables[f"fig6_{name}_prompts.parquet"] = (found.prompts, PROMPT_UNITS)
+        tables[f"fig6_{name}_cells.parquet"] = OutcomeTable(found.cells, CELL_UNITS)
+        tables[f"fig6_{name}_prompts.parquet"] = OutcomeTable(found.prompts, PROMPT_UNITS)
     return tables

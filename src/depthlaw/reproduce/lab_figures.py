@@ -23,9 +23,10 @@ from depthlaw.plots.lab import (
     shades,
 )
 from depthlaw.plots.style import MUTED, figure, rendered
+from depthlaw.reproduce.captions import caption
 from depthlaw.reproduce.expected import expected
 from depthlaw.reproduce.lab_runs import described, lab_run, reduced_statement, units_of
-from depthlaw.reproduce.outcome import Comparison, Outcome, compare
+from depthlaw.reproduce.outcome import Comparison, Outcome, OutcomeFigure, OutcomeTable, compare
 from depthlaw.reproduce.registry import Scale, select
 
 if TYPE_CHECKING:
@@ -188,14 +189,16 @@ def _outcome(
         ),
         comparisons=tuple(comparisons),
         statements=(*reduced_statement(scale), *((f"measured: {', '.join(alone)}",) if alone else ())),
-        figures=figures,
+        figures={
+            name: OutcomeFigure(files, caption(experiment), tuple(tables)) for name, files in figures.items()
+        },
         tables={name: _with_units(found.to_table(), units) for name, found in tables.items()},
         notices=tuple(diverged),
     )
 
 
-def _with_units(table: pa.Table, units: Mapping[str, str]) -> tuple[pa.Table, dict[str, str]]:
-    return table, {name: units[name] for name in table.column_names}
+def _with_units(table: pa.Table, units: Mapping[str, str]) -> OutcomeTable:
+    return OutcomeTable(table, {name: units[name] for name in table.column_names})
 
 
 def _shown(value: float | None) -> str:

@@ -9,12 +9,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from depthlaw.data.environment import folders
 from depthlaw.lab.config import LabConfig, Rate, Student, Teacher
 from depthlaw.lab.experiment import train_lab
 from depthlaw.lab.presets import preset
 from depthlaw.lab.result import LabResult
 from depthlaw.lab.training import Progress
+from depthlaw.places import folders
 from depthlaw.reproduce.registry import Scale
 
 log = logging.getLogger(__name__)

@@ -18,6 +18,7 @@ class Verdict(StrEnum):
     DIFFERS = "differs"
     NOT_COMPARABLE = "not comparable"
     SKIPPED = "skipped"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,64 @@ def matching_digits(a: float, b: float) -> int:
 
 
 @dataclass(frozen=True)
+class Correction:
+    """A known defect of the published method, with the number it gives and the corrected one.
+
+    Attributes
+    ----------
+    defect
+        What the reference does, and what we do instead; one sentence.
+    reference, corrected
+        The same quantity by its way and by ours; ``None`` where this input cannot show it.
+    unit
+        Of both, ``"1"`` for a pure number.
+    """
+
+    defect: str
+    reference: float | None
+    corrected: float | None
+    unit: str = "1"
+
+
+@dataclass(frozen=True)
+class OutcomeFigure:
+    """A figure and what a reader needs beside it.
+
+    Attributes
+    ----------
+    files
+        Bytes by file name (see `depthlaw.plots.style.rendered`).
+    caption
+        What is seen, in plain words: what the axes are, what to look at.
+    data
+        Names of the outcome's tables that are drawn.
+    """
+
+    files: Mapping[str, bytes]
+    caption: str
+    data: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OutcomeTable:
+    """A table of an experiment.
+
+    Attributes
+    ----------
+    rows
+        A pyarrow table.
+    units
+        Unit of every column, ``"1"`` for a pure number.
+    redistribute
+        Whether the rows may be passed on; those of a source without a licence may not.
+    """
+
+    rows: Any
+    units: Mapping[str, str]
+    redistribute: bool = True
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The result of one experiment.
 
@@ -78,27 +137,39 @@ class Outcome:
         What it ran on, in words.
     comparisons
         Our numbers beside the published ones.
+    corrections
+        Known defects of the published method, each with both numbers.
     statements
         What else was found, one sentence each.
     figures
-        File name without ending → files by name (see `depthlaw.plots.style.rendered`).
+        By file name without ending.
     tables
-        File name → pyarrow table and its units.
+        By file name, which ends in ``.parquet``.
+    notices
+        Warnings, one sentence each.
+    skipped
+        Why it did not run, in words; empty if it ran.
+    failed
+        The error that ended it; empty if none did.
     """
 
     id: str
     title: str
     input: str
     comparisons: tuple[Comparison, ...] = ()
+    corrections: tuple[Correction, ...] = ()
     statements: tuple[str, ...] = ()
-    figures: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
-    tables: Mapping[str, tuple[Any, Mapping[str, str]]] = field(default_factory=dict)
+    figures: Mapping[str, OutcomeFigure] = field(default_factory=dict)
+    tables: Mapping[str, OutcomeTable] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     skipped: str = ""
+    failed: str = ""
 
     @property
     def verdict(self) -> Verdict:
         """The worst verdict of its comparisons."""
+        if self.failed:
+            return Verdict.FAILED
         if self.skipped:
             return Verdict.SKIPPED
         found = {c.verdict for c in self.comparisons}

@@ -26,11 +26,17 @@ class Experiment:
         What it shows, one line.
     place
         ``module:function`` that runs it, imported on use; it takes a `Scale` and returns an `Outcome`.
+    needs
+        What it runs on, see `depthlaw.reproduce.inputs`.
+    shares
+        Experiments with the same word read the same training runs, and run one after the other.
     """
 
     id: str
     title: str
     place: str
+    needs: tuple[str, ...] = ()
+    shares: str = ""
 
     def run(self, scale: Scale) -> Outcome:
         """Run the experiment."""
@@ -44,47 +50,65 @@ EXPERIMENTS = (
         "fig2f",
         "Loss of language models against depth: the decomposed scaling law",
         "depthlaw.reproduce.fig2f:run",
+        needs=("chinchilla",),
     ),
     Experiment(
         "appB3",
         "How sure is the depth exponent: bootstrap, held-out splits, excluded rows, depth - 2",
         "depthlaw.reproduce.appb3:run",
+        needs=("chinchilla",),
     ),
     Experiment(
         "fig3b",
         "Loss of students against depth: independent blocks average, equal blocks discretise",
         "depthlaw.reproduce.laboratory:fig3b",
+        needs=("torch",),
+        shares="kl",
     ),
     Experiment(
         "fig4a",
         "Tied teachers: loss against depth at every temperature",
         "depthlaw.reproduce.laboratory:fig4a",
+        needs=("torch",),
+        shares="kl-long",
     ),
     Experiment(
         "fig4b",
         "Tied teachers: the depth exponent over training time",
         "depthlaw.reproduce.laboratory:fig4b",
+        needs=("torch",),
+        shares="kl-long",
     ),
-    Experiment("fig4c", "The depth exponent against temperature", "depthlaw.reproduce.laboratory:fig4c"),
+    Experiment(
+        "fig4c",
+        "The depth exponent against temperature",
+        "depthlaw.reproduce.laboratory:fig4c",
+        needs=("torch",),
+        shares="kl",
+    ),
     Experiment(
         "fig5",
         "Squared error: the depth exponent over training time, and the states of trained students",
         "depthlaw.reproduce.laboratory:fig5",
+        needs=("torch",),
     ),
     Experiment(
         "fig6",
         "Causal tracing: an early group of states at the subject, a late one at the last token",
         "depthlaw.reproduce.fig6:run",
+        needs=("model", "torch"),
     ),
     Experiment(
         "appC3",
         "Midpoint blocks: the depth exponent over training time",
         "depthlaw.reproduce.laboratory:appC3",
+        needs=("torch",),
     ),
     Experiment(
         "theory",
         "How errors of blocks add up: averaging, discretisation, integration",
         "depthlaw.reproduce.laboratory:theory",
+        needs=("torch",),
     ),
 )
 

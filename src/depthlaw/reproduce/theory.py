@@ -12,8 +12,9 @@ from depthlaw.lab.theory import summed_error_loss
 from depthlaw.numerics.runge_kutta import MIDPOINT, RESIDUAL
 from depthlaw.plots.lab import shades
 from depthlaw.plots.style import figure, rendered, scale_axis
+from depthlaw.reproduce.captions import caption
 from depthlaw.reproduce.expected import expected
-from depthlaw.reproduce.outcome import Outcome, compare
+from depthlaw.reproduce.outcome import Outcome, OutcomeFigure, OutcomeTable, compare
 from depthlaw.reproduce.registry import Scale, select
 
 DEPTHS = (6, 12, 16, 24, 32, 48)
@@ -58,8 +59,8 @@ def theory(scale: Scale) -> Outcome:
             "A teacher's order is that of its output's convergence in its own depth: 1 with B scaled by "
             "√128/ℓ* (flow time held), none with the paper's 1/√ℓ*.",
         ),
-        figures={"theory": files},
-        tables={"theory.parquet": (table, {"depth": "blocks", **dict.fromkeys(losses, "1")})},
+        figures={"theory": OutcomeFigure(files, caption("theory"), ("theory.parquet",))},
+        tables={"theory.parquet": OutcomeTable(table, {"depth": "blocks", **dict.fromkeys(losses, "1")})},
     )
 
 

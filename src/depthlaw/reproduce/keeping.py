@@ -1,0 +1,113 @@
+"""An outcome on disk: ``outcome.json`` beside the figures and tables that it names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from depthlaw.data.manifest import read_manifest
+from depthlaw.errors import ConfigError, InputError
+from depthlaw.reproduce.outcome import (
+    Comparison,
+    Correction,
+    Outcome,
+    OutcomeFigure,
+    OutcomeTable,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from depthlaw.data.store import Run
+
+SCHEMA = 2
+NAME = "outcome.json"
+
+
+def record(outcome: Outcome) -> dict[str, Any]:
+    """All of an outcome but the bytes of its figures and the rows of its tables."""
+    return {
+        "id": outcome.id,
+        "title": outcome.title,
+        "input": outcome.input,
+        "verdict": outcome.verdict,
+        "skipped": outcome.skipped,
+        "failed": outcome.failed,
+        "comparisons": list(outcome.comparisons),
+        "corrections": list(outcome.corrections),
+        "statements": list(outcome.statements),
+        "warnings": list(outcome.notices),
+        "figures": [
+            {"name": name, "caption": figure.caption, "data": list(figure.data), "files": list(figure.files)}
+            for name, figure in outcome.figures.items()
+        ],
+        "tables": [
+            {"name": name, "redistribute": table.redistribute, "columns": list(table.rows.column_names)}
+            for name, table in outcome.tables.items()
+        ],
+    }
+
+
+def write_outcome(run: Run, outcome: Outcome) -> None:
+    """Write an outcome into a run folder, ``outcome.json`` last."""
+    for figure in outcome.figures.values():
+        for name, data in figure.files.items():
+            run.write_bytes(name, data)
+    for name, table in outcome.tables.items():
+        run.write_table(name, table.rows, units=table.units)
+    run.write_json(NAME, {"schema": SCHEMA, **record(outcome)})
+
+
+def read_outcome(folder: str | Path) -> Outcome:
+    """Read an outcome back, with its figures and tables.
+
+    Raises
+    ------
+    InputError
+        If the folder holds none, or a file of it is missing or damaged.
+    """
+    import pyarrow.parquet as pq
+
+    home = Path(folder)
+    try:
+        kept = json.loads((home / NAME).read_bytes())
+        if kept["schema"] != SCHEMA:
+            raise InputError(
+                f"{home / NAME} has schema {kept['schema']}, this version reads {SCHEMA}.",
+                "Make it anew: depthlaw reproduce --no-resume.",
+            )
+        units = read_manifest(home).units
+        return Outcome(
+            id=kept["id"],
+            title=kept["title"],
+            input=kept["input"],
+            comparisons=tuple(
+                Comparison(**{**row, "verdict": Verdict(row["verdict"])}) for row in kept["comparisons"]
+            ),
+            corrections=tuple(Correction(**row) for row in kept["corrections"]),
+            statements=tuple(kept["statements"]),
+            figures={
+                figure["name"]: OutcomeFigure(
+                    {name: (home / name).read_bytes() for name in figure["files"]},
+                    figure["caption"],
+                    tuple(figure["data"]),
+                )
+                for figure in kept["figures"]
+            },
+            tables={
+                table["name"]: OutcomeTable(
+                    pq.read_table(home / table["name"]),
+                    {name: units[name] for name in table["columns"]},
+                    table["redistribute"],
+                )
+                for table in kept["tables"]
+            },
+            notices=tuple(kept["warnings"]),
+            skipped=kept["skipped"],
+            failed=kept["failed"],
+        )
+    except (ConfigError, OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{home} holds no outcome that can be read ({type(error).__name__}: {error}).",
+            "Make it anew: depthlaw reproduce --no-resume.",
+        ) from error

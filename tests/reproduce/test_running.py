@@ -1,0 +1,130 @@
+"""Many experiments: kept ones are reused, failures stay alone, several processes give the same."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from depthlaw.data.manifest import read_manifest
+from depthlaw.errors import ConfigError, InputError, UsageError
+from depthlaw.reproduce import fig2f, running
+from depthlaw.reproduce.keeping import read_outcome
+from depthlaw.reproduce.outcome import Outcome, Verdict
+from depthlaw.reproduce.registry import select
+from depthlaw.reproduce.running import run_all
+
+
+@pytest.fixture(autouse=True)
+def nothing_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine without tables, models and network: experiments on made runs, or skipped."""
+    for name in ("DEPTHLAW_DATA", "DEPTHLAW_MODELS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DEPTHLAW_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note every run of fig2f."""
+    real, runs = fig2f.run, []
+
+    def run(scale: str) -> Outcome:
+        runs.append(scale)
+        return real(scale)
+
+    monkeypatch.setattr(fig2f, "run", run)
+    return runs
+
+
+def test_a_kept_outcome_is_the_same_and_is_not_made_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    runs = counted(monkeypatch)
+    (first,) = run_all(select(["fig2f"]), "smoke", tmp_path / "out")
+    (again,) = run_all(select(["fig2f"]), "smoke", tmp_path / "out")
+    assert runs == ["smoke"]
+    assert again == first == read_outcome(tmp_path / "out" / "fig2f")
+    (anew,) = run_all(select(["fig2f"]), "smoke", tmp_path / "out", resume=False)
+    assert runs == ["smoke", "smoke"]
+    assert anew == first
+
+
+def test_another_input_makes_it_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    runs = counted(monkeypatch)
+    list(run_all(select(["fig2f"]), "smoke", tmp_path / "out"))
+    monkeypatch.setitem(running.inputs.SOURCES, "chinchilla", lambda scale: "another table")
+    list(run_all(select(["fig2f"]), "smoke", tmp_path / "out"))
+    assert runs == ["smoke", "smoke"]
+    assert read_manifest(tmp_path / "out" / "fig2f").identity["inputs"] == {"chinchilla": "another table"}
+
+
+def test_a_damaged_file_makes_it_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    runs = counted(monkeypatch)
+    list(run_all(select(["fig2f"]), "smoke", tmp_path / "out"))
+    (tmp_path / "out" / "fig2f" / "fig2f.svg").write_bytes(b"cut")
+    list(run_all(select(["fig2f"]), "smoke", tmp_path / "out"))
+    assert runs == ["smoke", "smoke"]
+    assert read_outcome(tmp_path / "out" / "fig2f").figures["fig2f"].files["fig2f.svg"] != b"cut"
+
+
+def test_a_folder_of_another_scale_is_refused_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    list(run_all(select(["appB3"]), "smoke", tmp_path / "out"))
+    runs = counted(monkeypatch)
+    with pytest.raises(ConfigError, match="scale"):
+        list(run_all(select(["fig2f", "appB3"]), "small", tmp_path / "out"))
+    assert runs == []
+    assert [o.id for o in run_all(select(["appB3"]), "small", tmp_path / "out", strict=False)] == ["appB3"]
+
+
+def test_one_that_fails_stops_only_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def broken(scale: str) -> Outcome:
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr(fig2f, "run", broken)
+    failed, skipped = run_all(select(["fig2f", "appB3"]), "smoke", tmp_path / "out")
+    assert (failed.verdict, skipped.verdict) == (Verdict.FAILED, Verdict.SKIPPED)
+    assert "ZeroDivisionError: by nothing" in failed.failed
+    kept = json.loads((tmp_path / "out" / "fig2f" / "outcome.json").read_text())
+    assert kept["verdict"] == "failed"
+    assert read_manifest(tmp_path / "out" / "fig2f").status == "failed"
+    monkeypatch.undo()
+    mended = next(iter(run_all(select(["fig2f"]), "smoke", tmp_path / "out")))
+    assert mended.verdict is not Verdict.FAILED
+
+
+def test_an_error_of_the_users_is_told_without_its_type(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(scale: str) -> Outcome:
+        raise InputError("the table has gone.", "Bring it back.")
+
+    monkeypatch.setattr(fig2f, "run", broken)
+    (failed,) = run_all(select(["fig2f"]), "smoke", tmp_path / "out")
+    assert failed.failed == "the table has gone. Bring it back."
+
+
+def test_several_processes_give_the_same_in_the_same_order(tmp_path: Path) -> None:
+    chosen = select(["appB3", "fig2f", "fig6"])
+    one = list(run_all(chosen, "smoke", tmp_path / "one"))
+    before = dict(os.environ)
+    two = list(run_all(chosen, "smoke", tmp_path / "two", jobs=2))
+    assert one == two
+    assert [o.id for o in two] == [e.id for e in chosen]
+    assert dict(os.environ) == before
+
+
+def test_no_jobs_cannot_be_meant(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="jobs is 0"):
+        list(run_all(select(["fig2f"]), "smoke", tmp_path / "out", jobs=0))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"schema": 2}', b'{"schema": 99}', b"\x00\xff"])
+def test_what_is_no_outcome_is_refused_with_a_way_out(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "outcome.json").write_bytes(content)
+    with pytest.raises(InputError, match="no-resume"):
+        read_outcome(tmp_path)
