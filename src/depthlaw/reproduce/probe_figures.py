@@ -62,9 +62,8 @@ def run(name: str, choice: Choice, scale: Scale) -> Outcome:
     with figure(len(probes)) as (made, axes):
         for ax, probe in zip(axes, probes, strict=True):
             panel.draw(ax, probe)
-            ax.annotate(
-                probe.name, (1, 0.97), xycoords="axes fraction", ha="right", va="top", fontsize=7.5
-            )  # fmt: skip
+            legend = ax.get_legend()
+            (legend or ax).set_title(probe.name)
         files = rendered(made, name)
     return Outcome(
         name,
