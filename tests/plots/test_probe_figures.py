@@ -104,6 +104,11 @@ def test_lens_names_the_models_own_loss(ax):
     assert [text.get_text() for text in ax.texts] == ["the model: 1.30"]
 
 
+def test_lens_beside_one_that_sees_later_tokens(ax):
+    plots.draw_lens(ax, curve("lens_ce", level=3.0), unmasked=curve("paper_lens_ce", level=2.0))
+    assert legend(ax) == ["last block sees later tokens", "mean ± s.e."]
+
+
 def test_family_with_its_law(ax):
     made = {f"m{d}": np.r_[1.4, np.full(d - 2, 4 / d), 1.5] for d in (6, 12, 24)}
     plots.draw_family(ax, family(made))

@@ -170,6 +170,11 @@ def _points(probes: Sequence[Probed]) -> OutcomeTable:
     return OutcomeTable(pa.concat_tables(parts), _POINT_UNITS)
 
 
+def _draw_lens(ax: Axes, probe: Probed) -> None:
+    ours, theirs = (layer_curve(probe.result, name) for name in ("lens_ce", "paper_lens_ce"))
+    draw_lens(ax, ours, unmasked=None if np.array_equal(ours.mean, theirs.mean) else theirs)
+
+
 def _draw_plane(ax: Axes, probe: Probed) -> None:
     found, _ = probe.trajectories
     if found.points.shape[1] > 1:
@@ -199,7 +204,7 @@ PANELS: Mapping[str, Panel] = {
         table=_layers_of("theta_update", "paper_theta_update"),
     ),
     "fig2d": Panel(
-        draw=lambda ax, p: draw_lens(ax, layer_curve(p.result, "lens_ce")),
+        draw=_draw_lens,
         compared=lambda p: (),
         corrected=lambda p: (defects.padding_mask(p),),
         said=lambda p: (words.lens(p.result),),

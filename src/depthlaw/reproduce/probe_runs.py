@@ -22,7 +22,7 @@ from depthlaw.reproduce.registry import Scale
 
 log = logging.getLogger(__name__)
 
-_LIMIT = {"smoke": "500 tokens", "small": "4k tokens", "paper": "4800 documents"}
+_LIMIT = {"smoke": "500 tokens", "small": "3k tokens", "paper": "4800 documents"}
 _LENGTH = {"smoke": 96, "small": 256, "paper": 1024}
 
 
