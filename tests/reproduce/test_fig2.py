@@ -231,6 +231,7 @@ def test_a_hub_that_fails_for_one_model_is_not_asked_for_the_others(monkeypatch)
 
     monkeypatch.setattr(probe_runs, "load_model", load)
     found = panel("fig2a", "small")
+    assert panel("fig2b", "small").skipped
     assert tried == ["EleutherAI/pythia-410m"]
     assert found.skipped
     assert sum("the connection broke" in notice for notice in found.notices) == 3

@@ -73,29 +73,36 @@ def probed(choice: Choice, scale: Scale) -> tuple[list[Probed], list[str]]:
         remote = not Path(candidate.place).exists()
         why = hub if remote else ""
         if not why and choice.text is not None:
-            try:
-                result = probe_run(candidate, choice.text, scale, lens=candidate in with_lens)
-                if result.depth < 3:
-                    why = f"{result.depth} blocks, which leave no middle"
-                elif result.trajectories is None:
-                    why = "too few tokens"
-                else:
-                    found.append(Probed(candidate, result))
-            except InputError as error:
-                why = error.message.splitlines()[0]
+            result = probe_run(candidate, choice.text, scale, lens=candidate in with_lens)
+            if isinstance(result, InputError):
+                why = result.message.splitlines()[0]
                 # What keeps one model of the hub away, slowly perhaps, keeps the others away too.
                 hub = why if remote else hub
+            elif result.depth < 3:
+                why = f"{result.depth} blocks, which leave no middle"
+            elif result.trajectories is None:
+                why = "too few tokens"
+            else:
+                found.append(Probed(candidate, result))
         if why:
             missing.append(f"Skipped: {candidate.name} ({why}).")
     return found, missing
 
 
 @cache
-def probe_run(candidate: Candidate, text: str, scale: Scale, *, lens: bool) -> ProbeResult:
+def probe_run(candidate: Candidate, text: str, scale: Scale, *, lens: bool) -> ProbeResult | InputError:
     """Probe a model at a scale, or read what an earlier call has measured.
 
-    Runs longer than seconds are kept in ``$DEPTHLAW_CACHE/probe``, where an interrupted one is continued.
+    Runs longer than seconds are kept in ``$DEPTHLAW_CACHE/probe``, where an interrupted one is continued. An
+    error is returned and not raised, so that the other figures need not wait for it again.
     """
+    try:
+        return _probe_run(candidate, text, scale, lens=lens)
+    except InputError as error:
+        return error.with_traceback(None)  # a traceback would keep the model
+
+
+def _probe_run(candidate: Candidate, text: str, scale: Scale, *, lens: bool) -> ProbeResult:
     config = configuration(scale, lens=lens)
     model = replace(load_model(candidate.place, dtype=config.dtype), name=candidate.name)
     cached = folders()["DEPTHLAW_CACHE"]
