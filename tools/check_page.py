@@ -1,10 +1,10 @@
-"""Look at pages of ``depthlaw report`` in a real browser, in both themes, at the width of a desk and of a phone.
+"""Look at pages of ``depthlaw report`` in a real browser: both themes, the widths of a desk and of a phone.
 
     python tools/check_page.py PAGE...
 
-Checked: nothing on the console, no request to anywhere, every figure of the report.json beside the page drawn,
-no sideways scrolling, no accessibility violation of impact serious or critical (axe-core), every table of
-data a download with as many rows as it says. Prints a line a page and what is wrong; exits 1 if anything is.
+Checked: nothing on the console, no request to anywhere, every figure of the report.json beside the page
+drawn, no sideways scrolling, no accessibility violation of impact serious or critical (axe-core), every
+table a download with as many rows as it says. Prints a line a page and what is wrong; exits 1 if anything is.
 
 Needs Playwright (``pip install playwright``), Chromium at $CHROMIUM and axe-core's script at $AXE.
 ``.ci/browser`` finds or installs all three.
@@ -118,7 +118,9 @@ def main() -> int:
         for path in (Path(name).resolve() for name in sys.argv[1:]):
             found = list(problems(browser, path, axe))
             wrong += len(found)
-            print(f"{path.name} of {path.parent.name}: {'; '.join(found) or 'fine in both themes and widths'}")
+            print(
+                f"{path.name} of {path.parent.name}: {'; '.join(found) or 'fine in both themes and widths'}"
+            )
         browser.close()
     return 1 if wrong else 0
 

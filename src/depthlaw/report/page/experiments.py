@@ -7,7 +7,7 @@ from pathlib import Path
 from depthlaw.data.manifest import Manifest
 from depthlaw.errors import InputError
 from depthlaw.report.page.drawing import drawing
-from depthlaw.report.page.files import below, changed_files
+from depthlaw.report.page.files import below, changed_files, without_home
 from depthlaw.report.page.model import DataTable, Picture, Section
 from depthlaw.reproduce.keeping import read_outcome
 from depthlaw.reproduce.outcome import Outcome, OutcomeTable
@@ -31,7 +31,8 @@ def experiment_section(home: Path, place: str, manifest: Manifest, prefix: str) 
     try:
         outcome = read_outcome(home)
     except InputError as error:
-        return Section(place, title, manifest, name, problem=error.message.rstrip(".")), [str(error)]
+        said = without_home(str(error), home)
+        return Section(place, title, manifest, name, problem=said.splitlines()[0].rstrip(".")), [said]
     tables = {file: _table(file, place, table) for file, table in outcome.tables.items()}
     troubles: list[str] = []
     pictures = _pictures(outcome, place, tables, prefix, troubles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,11 @@ from depthlaw.data.run_folder import path_of
 def below(place: str, name: str) -> str:
     """Return a file's path below the folder that is reported, from its run's place and its name there."""
     return name if place == "." else f"{place}/{name}"
+
+
+def without_home(message: str, home: Path) -> str:
+    """Take the run's folder out of an error message: a page names it by its place, and may go to others."""
+    return message.replace(f"{home}{os.sep}", "").replace(f"{home} ", "")
 
 
 def changed_files(home: Path, manifest: Manifest, names: Iterable[str]) -> Iterator[str]:

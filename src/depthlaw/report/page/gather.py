@@ -9,6 +9,7 @@ from pathlib import Path
 from depthlaw.data.manifest import Manifest, read_manifest
 from depthlaw.errors import ConfigError
 from depthlaw.report.page.experiments import experiment_section
+from depthlaw.report.page.files import without_home
 from depthlaw.report.page.find import find_runs
 from depthlaw.report.page.model import Report, Section, Warn
 from depthlaw.report.page.runs import run_section
@@ -41,7 +42,7 @@ def gather(folder: str | Path) -> Report:
         try:
             manifest = read_manifest(home)
         except ConfigError as error:
-            warnings.append(Warn("trouble", (place,), error.message))
+            warnings.append(Warn("trouble", (place,), without_home(error.message, home)))
             continue
         read = experiment_section if manifest.verb == "reproduce" else run_section
         section, troubles = read(home, place, manifest, f"f{number}-")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -102,6 +103,6 @@ def _table(home: Path, place: str, name: str, manifest: Manifest, withheld: str)
 
 
 def _said(error: OSError | ValueError) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)  # pyarrow's own words name the machine's folders
     return " ".join(str(error).split()).rstrip(".")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from markupsafe import Markup, escape
+
 from depthlaw.data.jsonio import json_text
 from depthlaw.data.manifest import Manifest
 from depthlaw.report.page.download import MOST, data_link, units_text
 from depthlaw.report.page.drawing import Drawing
 from depthlaw.report.page.model import DataTable, Picture, Report, Section
+from depthlaw.report.page.typesetting import printed
 
 LONGEST_TEXT = 60_000
 """Characters that one text may take of the page."""
@@ -74,11 +77,11 @@ class ShownSection:
     """A section with its text cut to size; ``text_left_out`` counts the lines that are not in the page."""
 
     section: Section
-    text: str
+    text: Markup
     text_left_out: int
     pictures: tuple[ShownPicture, ...]
     tables: tuple[ShownTable, ...]
-    settings: str
+    settings: Markup
 
 
 @dataclass(frozen=True)
@@ -129,19 +132,21 @@ def environments(report: Report) -> tuple[Environment, ...]:
     return tuple(found)
 
 
-def _text(text: str, room: Room) -> tuple[str, int]:
+def _text(text: str, room: Room) -> tuple[Markup, int]:
     shown = text[:LONGEST_TEXT]
     if len(text) > LONGEST_TEXT:
         shown = shown[: shown.rfind("\n") + 1]
-    if not room.take(len(shown.encode(errors="replace"))):
-        shown = ""
-    return shown, len(text.splitlines()) - len(shown.splitlines())
+    markup = printed(shown)
+    if not room.take(len(markup.encode(errors="replace"))):
+        markup, shown = Markup(), ""
+    return markup, len(text.splitlines()) - len(shown.splitlines())
 
 
-def _settings(manifest: Manifest, room: Room) -> str:
+def _settings(manifest: Manifest, room: Room) -> Markup:
     """Write what a run was asked for and ran on, as JSON; empty where there is no room."""
     text = json_text({"config": manifest.config, "identity": manifest.identity})
-    return text if len(text) <= LONGEST_TEXT and room.take(len(text)) else ""
+    markup = escape(text)
+    return markup if len(text) <= LONGEST_TEXT and room.take(len(markup)) else Markup()
 
 
 def _table(table: DataTable, room: Room, above: str = "") -> ShownTable:
