@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from depthlaw.cli import main
+from depthlaw.laws.sensitivity import KNOBS
 from depthlaw.report.page.gather import gather
 from depthlaw.report.page.legends import legend, legends
 
@@ -30,6 +31,11 @@ def test_captions_are_whole_sentences() -> None:
             assert set(found.input) <= set(found.data)
 
 
+def test_every_choice_that_can_be_varied_has_a_caption() -> None:
+    assert set(legends("sensitivity")) == set(KNOBS)
+    assert all(legend("sensitivity", knob).data == (f"{knob}.parquet",) for knob in KNOBS)
+
+
 def check(folder: Path, verb: str) -> None:
     (section,) = gather(folder).sections
     assert section.manifest.verb == verb
@@ -46,10 +52,10 @@ def check(folder: Path, verb: str) -> None:
 @pytest.mark.parametrize(
     "argv",
     [
-        ["fit", RUNS],
+        ["fit", RUNS, "--starts", "64"],
         ["plan", RUNS, "--params", "7e9", "--tokens", "1.4e11"],
         ["design", RUNS, "--budget", "1e20", "--most", "3", "--draws", "8"],
-        ["sensitivity", RUNS],
+        ["sensitivity", RUNS, "--vary", "delta", "--starts", "64"],
         ["lab", "mse", "--steps", "20", "--student.depths", "2", "4", "--teacher.depth", "4", "--batch", "16",
          "--rho", "0", "0.5", "1", "--log-every", "10", "--test-every", "10"],
     ],
@@ -64,9 +70,9 @@ def test_commands(argv: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     "argv",
     [
-        ["probe", "stories260K", "--text", TEXT, "--limit", "2k tokens", "--lens"],
-        ["ablate", "stories260K", "--text", TEXT, "--limit", "500 tokens", "--plan", "skip each",
-         "swap distance 1", "swap distance 2"],
+        ["probe", "stories260K", "--text", TEXT, "--limit", "300 tokens", "--max-length", "64", "--lens"],
+        ["ablate", "stories260K", "--text", TEXT, "--limit", "200 tokens", "--max-length", "64",
+         "--plan", "skip each", "swap distance 1", "swap distance 2"],
         ["trace", "stories260K", "--prompt", "Once upon a time, a little girl named Lily", "--subject",
          "little girl", "--target", "Lily", "--samples", "2"],
     ],
