@@ -62,21 +62,19 @@ def _rendered(report: Report, room: Room) -> bytes:
 
 
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("depthlaw.report", "page"),
+        loader=FunctionLoader(_file),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "maths": maths,
-        "typeset": typeset,
-        "both": both_numbers,
-    }
-    environment.globals["css"] = (
-        files("depthlaw.report.page").joinpath("page.css").read_text(encoding="utf-8")
-    )
+    environment.filters |= {"maths": maths, "typeset": typeset, "both": both_numbers}
+    environment.globals["css"] = _file("page.css")
     return environment
+
+
+def _file(name: str) -> str:
+    return files("depthlaw.report.page").joinpath(name).read_text(encoding="utf-8")
