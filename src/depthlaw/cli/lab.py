@@ -84,7 +84,7 @@ def lab_command(
 
             steps = steps_tested(result.test_batches)
             over_time = exponents(result.test_batches, steps=steps, seed=config.seed)
-            write_results(run, result, over_time, prints)
+            write_results(run, result, over_time, prints, lab_text(result, found, prints))
             note(f"wrote {run.folder}")
     output.emit(lab_payload(result, found, prints), lab_text(result, found, prints))
     return ExitCode.FAILED if result.diverged else ExitCode.DONE
