@@ -175,10 +175,10 @@ def _outcome(
     ]
     alone = [f"{name} = {_shown(value)}" for name, value in values.items() if name not in theirs]
     results: list[LabResult] = [lab_run(name, scale) for name in runs]
-    diverged = [
-        f"{name}: {len(result.diverged)} students diverged"
+    failed = [
+        f"{name}: {notice.message}"
         for name, result in zip(runs, results, strict=True)
-        if result.diverged
+        for notice in result.notices
     ]
     units = units_of(UNITS, lab_exponents.UNITS, lab_fingerprints.UNITS)
     return Outcome(
@@ -193,7 +193,7 @@ def _outcome(
             name: OutcomeFigure(files, caption(experiment), tuple(tables)) for name, files in figures.items()
         },
         tables={name: _with_units(found.to_table(), units) for name, found in tables.items()},
-        notices=tuple(diverged),
+        notices=tuple(failed),
     )
 
 
