@@ -11,10 +11,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from depthlaw.cli import main
-from depthlaw.lab.config import LabConfig, Rate, Student, Teacher
-from depthlaw.lab.experiment import train_lab
-from depthlaw.lab.trained import choose, load_student, open_lab_run
+from depthlaw.cli import main  # noqa: E402
+from depthlaw.lab.config import LabConfig, Rate, Student, Teacher  # noqa: E402
+from depthlaw.lab.experiment import train_lab  # noqa: E402
+from depthlaw.lab.trained import choose, load_student, open_lab_run  # noqa: E402
 
 SMALL = LabConfig(
     rho=(0.0, 1.0),
