@@ -18,11 +18,12 @@ from depthlaw.plots.lab import (
     draw_guides,
     draw_layers,
     draw_loss_against_depth,
+    draw_right_angle,
     final_of,
     legend,
     shades,
 )
-from depthlaw.plots.style import MUTED, figure, rendered
+from depthlaw.plots.style import figure, rendered
 from depthlaw.reproduce.captions import caption
 from depthlaw.reproduce.expected import expected
 from depthlaw.reproduce.lab_runs import described, lab_run, reduced_statement, units_of
@@ -45,7 +46,7 @@ def fig3b(scale: Scale) -> Outcome:
             rho, temperature = result.config.rho[0], result.config.temperatures[-1]
             row = exponents(result.test_batches).select(temperature=temperature, form="power")[0]
             rows.append(row)
-            label = rf"$\rho={rho:g}$, $\alpha={_shown(row.alpha)}$"
+            label = rf"{NAMES[rho]} blocks, $\alpha={_shown(row.alpha)}$"
             draw_loss_against_depth(axes[0], final_of(result, rho, temperature), label, color, row.alpha)
         legend(axes[0])
         axes[0].set_ylabel("KL divergence (nats)")
@@ -69,6 +70,7 @@ def fig4a(scale: Scale) -> Outcome:
             label = rf"$T={row.temperature:.2g}$, $\alpha={_shown(row.alpha)}$"
             draw_loss_against_depth(axes[0], final_of(result, 1.0, row.temperature), label, color, row.alpha)
         legend(axes[0])
+        axes[0].set_ylabel("KL divergence (nats)")
         files = rendered(made, "fig4a")
     values = {"alpha_warmest": last.rows[-1].alpha, "alpha_coldest": last.rows[0].alpha}
     return _outcome("fig4a", scale, ("kl-tied-long",), values, {"fig4a": files}, {"fig4a.parquet": last})
@@ -146,7 +148,7 @@ def _over_time(experiment: str, name: str, scale: Scale) -> Outcome:
         draw_guides(axes[1], 1, 3)
         legend(axes[0])
         axes[2].set_ylabel(r"$\theta(\Delta h_l, \Delta h_{l+1})$ (rad)")
-        axes[2].axhline(np.pi / 2, color=MUTED, lw=0.8, zorder=0)
+        draw_right_angle(axes[2])
         files = rendered(made, experiment)
     tables = {f"{experiment}.parquet": found, f"{experiment}_students.parquet": prints}
     return _outcome(experiment, scale, (name,), values, {experiment: files}, tables)

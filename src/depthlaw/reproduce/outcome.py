@@ -49,6 +49,7 @@ def compare(
     quantity: str, theirs: Published, ours: float | None, error: float | None = None, *, note: str = ""
 ) -> Comparison:
     """Hold our value against a published one; the tolerance is the published number's own."""
+    note = note or theirs.note
     if ours is None:
         return Comparison(
             quantity, theirs.value, theirs.error, None, error, None, None, Verdict.NOT_COMPARABLE, note
