@@ -22,14 +22,14 @@ def draw_costs(
     depth: int,
     *,
     predicted: float | None = None,
-    unit: str = "nats per token",
+    what: str = "change of loss (nats per token)",
 ) -> Axes:
     """Draw the change of loss of plans that concern one place, against that place.
 
     Parameters
     ----------
     costs
-        Kind of plan → first block concerned, change of loss in ``unit``, standard error.
+        Kind of plan → first block concerned, change of loss, standard error.
     predicted
         What averaging predicts for a skip; a dashed line.
     """
@@ -48,8 +48,11 @@ def draw_costs(
         # The ends cost far more than the middle, and a repeat may help.
         ax.set_yscale("symlog", linthresh=0.01)
     ax.set_xlim(-0.7, depth - 0.3)
+    # Room for the names between the curves and the top, wherever the curves are.
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high * (high / low) ** 0.3 if low > 0 else high * 8)
     ax.set_xlabel("block")
-    ax.set_ylabel(f"change of loss ({unit})")
+    ax.set_ylabel(what)
     ax.legend(loc="upper center", ncols=2)
     return ax
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from depthlaw.errors import Notice
@@ -23,7 +23,7 @@ NO_EFFECT = 1e-12
 PANELS = 4
 """Students drawn at most."""
 
-_HEAD = ["plan", "executed", "Δ loss", "±", "Δ loss / loss", "distance", "±"]
+_HEAD = ["plan", "executed", "Δ loss", "Δ / loss", "±", "change / loss", "±"]
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ def label(student: Trained) -> str:
 
 def students_text(result: StudentPlans) -> str:
     """Every student: its plans with their order and cost, the criteria's ranks, the test of averaging."""
-    text = "Blocks count from 0; both ends of a range run.\n"
+    far = "KL(student ‖ changed)" if result.loss == "kl" else "mean square change of the output"
+    text = f"Blocks count from 0; both ends of a range run. Change: {far}.\n"
     for student, costs in result.found:
         text += (
             f"\n{label(student)}: {result.loss} {number(costs.intact)} on {costs.samples} fresh inputs\n\n"
@@ -102,14 +103,16 @@ def _rows(costs: PlanCosts) -> list[list[str]]:
         [
             row["name"],
             row["order"],
-            number(row["delta_loss"], row["delta_loss_stderr"]),
-            number(row["delta_loss_stderr"], digits=2),
-            number(row["delta_loss"] / costs.intact, row["delta_loss_stderr"] / costs.intact),
-            number(row["distance"], row["distance_stderr"]),
-            number(row["distance_stderr"], digits=2),
+            number(row["delta_loss"], digits=3),
+            *_over(costs.intact, row["delta_loss"], row["delta_loss_stderr"]),
+            *_over(costs.intact, row["distance"], row["distance_stderr"]),
         ]
         for row in costs.to_table().to_pylist()
     ]
+
+
+def _over(loss: float, value: float, error: float) -> tuple[str, str]:
+    return number(value / loss, error / loss), number(error / loss, digits=2)
 
 
 def averaging_text(costs: PlanCosts, loss: str) -> str:
@@ -124,12 +127,14 @@ def averaging_text(costs: PlanCosts, loss: str) -> str:
             f"(median {relative[1]}, {ends[0]} to {ends[1]}; sd/mean {number(skips.variation, digits=2)})",
             f"  averaging predicts {number(skips.predicted / costs.intact, digits=2)}, evenly: 1/(ℓ − 1) of "
             "the loss, for one block less, retrained",
-            f"  averaging students, not retrained: {STUDENTS}",
+            f"  averaging students of 6,000 steps, not retrained: {STUDENTS}",
         ]
     if swaps is not None and skips is not None and 1 in swaps.distances:
         lines.append(neighbours_text(costs.plans, costs.cost, costs.depth, skips.mean))
     if swaps is not None:
-        lines += swaps_lines(swaps, "KL" if loss == "kl" else "mean square change")
+        relative_cost = tuple(cost / costs.intact for cost in swaps.cost)
+        what = "KL over loss" if loss == "kl" else "mean square change over loss"
+        lines += swaps_lines(replace(swaps, cost=relative_cost), what)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -193,7 +198,7 @@ def students_figures(result: StudentPlans) -> dict[str, dict[str, bytes]]:
         with figure(len(placed), size=(3.6 * len(placed), 3.2)) as (made, axes):
             for ax, (student, costs, places) in zip(axes, placed, strict=True):
                 predicted = None if costs.skips is None else costs.skips.predicted / costs.intact
-                draw_costs(ax, places, costs.depth, predicted=predicted, unit="of the loss")
+                draw_costs(ax, places, costs.depth, predicted=predicted, what="change of loss / loss")
                 ax.set_title(label(student))
             drawn["plans"] = rendered(made, "plans")
     swapped = [
