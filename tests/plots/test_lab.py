@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from depthlaw.lab.exponents import Exponent
 from depthlaw.plots import lab as plots
 from depthlaw.plots.style import figure
 
@@ -47,3 +48,12 @@ def test_the_right_angle_is_named() -> None:
         plots.draw_right_angle(axes[0])
         assert axes[0].get_lines()[0].get_ydata()[0] == pytest.approx(np.pi / 2)
         assert [text.get_text() for text in axes[0].texts] == [r"$\pi/2$"]
+
+
+def test_few_temperatures_are_the_ticks() -> None:
+    def row(temperature: float) -> Exponent:
+        return Exponent(1.0, temperature, 10, "power", 1.0, 0.9, 1.1, 0.8, 1.2, 0.0, 1, 6, "ok")
+
+    with figure() as (_, axes):
+        plots.draw_exponents(axes[0], [row(t) for t in (0.117, 0.398, 1.0)], "temperature", "tied", "k")
+        assert [label.get_text() for label in axes[0].get_xticklabels()] == ["0.12", "0.4", "1"]

@@ -72,6 +72,8 @@ def draw_exponents(ax: Axes, rows: Sequence[Exponent], against: str, label: str,
     ax.fill_between(x, low, high, color=color, alpha=0.2, lw=0)
     if against != "rho":
         scale_axis(ax, "x")
+    if against == "temperature" and len(x) <= 6:
+        ax.set_xticks(x, [f"{value:.2g}" for value in x])
     names = {"step": "training steps", "temperature": "temperature $T$", "rho": r"correlation $\rho$"}
     ax.set_xlabel(names[against])
     ax.set_ylabel(r"depth exponent $\alpha_\ell$")
