@@ -71,7 +71,7 @@ def test_an_experiment_that_did_not_end_was_not_run(tmp_path: Path, keep: Keep) 
     "said",
     [
         reduced_statement("smoke")[0],
-        "Their law is known: 'published' is that truth here, not the paper's numbers.",
+        "The law of made runs is known: 'published' is that truth here, not the paper's numbers.",
     ],
 )
 def test_a_published_column_that_is_not_the_papers_says_so(tmp_path: Path, keep: Keep, said: str) -> None:
@@ -82,6 +82,8 @@ def test_a_published_column_that_is_not_the_papers_says_so(tmp_path: Path, keep:
     assert (groups["fig5"].reference, groups["fig2f"].reference) == (said, "")
     assert references(tuple(groups.values())) == (said,)  # once, and only for what is compared
     assert references((groups["fig4a"],)) == ()
+    warned = {warn.message: warn.about for warn in gather(tmp_path).warnings}
+    assert warned[said] == ("fig4a", "fig5")  # and on top, with all that say it
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from depthlaw.data.store import open_run
 from depthlaw.report.page.gather import gather
 from depthlaw.report.page.html import report_html
 from depthlaw.report.page.model import Report
+from depthlaw.report.page.sentences import lead
 from depthlaw.reproduce.registry import EXPERIMENTS
 
 from .conftest import outcome_of
@@ -208,3 +209,4 @@ def test_only_damaged_folders_still_make_a_page(tmp_path: Path, run_of: Keep) ->
     assert report.sections == ()
     assert len(troubles(report)) == 1
     assert b"is damaged" in report_html(report)
+    assert lead(report) == ("No run here can be read.", "1 folder needs a look: see the warnings.")

@@ -123,7 +123,7 @@ def _group(section: Section) -> Group:
         section.title,
         section.anchor,
         outcome.input if outcome else "",
-        " ".join(_about_published(outcome)) if outcome else "",
+        " ".join(about_published(outcome)) if outcome else "",
         tuple(_claims(section)),
     )
 
@@ -141,6 +141,6 @@ def _claims(section: Section) -> Iterator[Claim]:
         yield Claim(*who, None, outcome.verdict.value, why)
 
 
-def _about_published(outcome: Outcome) -> Iterator[str]:
+def about_published(outcome: Outcome) -> Iterator[str]:
     """Find the sentences by which an outcome says that its published numbers are not the paper's."""
     return (said for said in (*outcome.statements, *outcome.notices) if "'published' is" in said)

@@ -31,8 +31,9 @@ def experiment_section(home: Path, place: str, manifest: Manifest, prefix: str) 
     try:
         outcome = read_outcome(home)
     except InputError as error:
-        said = without_home(str(error), home)
-        return Section(place, title, manifest, name, problem=said.splitlines()[0].rstrip(".")), [said]
+        problem = without_home(error.message, home).rstrip(".")
+        said = " ".join(without_home(str(error), home).split())
+        return Section(place, title, manifest, name, problem=problem), [said]
     tables = {file: _table(file, place, table) for file, table in outcome.tables.items()}
     troubles: list[str] = []
     pictures = _pictures(outcome, place, tables, prefix, troubles)

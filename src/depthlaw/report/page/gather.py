@@ -8,6 +8,7 @@ from pathlib import Path
 
 from depthlaw.data.manifest import Manifest, read_manifest
 from depthlaw.errors import ConfigError
+from depthlaw.report.page.claims import about_published
 from depthlaw.report.page.experiments import experiment_section
 from depthlaw.report.page.files import without_home
 from depthlaw.report.page.find import find_runs
@@ -91,10 +92,11 @@ def _anchored(sections: list[Section]) -> Iterator[Section]:
 
 
 def _notes(sections: list[Section]) -> Iterator[Warn]:
-    """What experiments say about their input, each once with all that say it."""
+    """What experiments say about their input and what it is held against, once with all that say it."""
     about: dict[str, list[str]] = {}
     for section in sections:
-        for notice in section.outcome.notices if section.outcome else ():
-            about.setdefault(notice, []).append(section.experiment)
+        outcome = section.outcome
+        for said in (*about_published(outcome), *outcome.notices) if outcome else ():
+            about.setdefault(said, []).append(section.experiment)
     for message, ids in about.items():
         yield Warn("note", tuple(dict.fromkeys(ids)), message)

@@ -32,11 +32,11 @@ def title(report: Report) -> str:
 
 def lead(report: Report) -> tuple[str, ...]:
     """Two sentences: what the page is, and how the claims stand; for runs alone, how many there are."""
+    if not report.sections:
+        return ("No run here can be read.", _troubles(report))
     if not report.experiments:
-        return (
-            f"{_runs(report)}, each with the text, figures and data that it kept.",
-            _troubles(report),
-        )
+        each = "each " if len(report.runs) > 1 else ""
+        return (f"{_runs(report)}, {each}with the text, figures and data that it kept.", _troubles(report))
     found = counts(claim_groups(report))
     total = sum(found.values())
     standing = [
@@ -44,7 +44,8 @@ def lead(report: Report) -> tuple[str, ...]:
         for verdict, number in found.items()
         if number or verdict in ("pass", "differs")
     ]
-    at = _listed([_SCALES.get(scale, f"scale {scale}") for scale in report.scales])
+    scales = report.scales
+    at = _SCALES.get(scales[0], f"scale {scales[0]}") if len(scales) == 1 else f"scales {_listed(scales)}"
     return (
         f"The numbers and figures of “{PAPER}” (Liu, Kangaslahti, Liu and Gore, 2026), computed anew by "
         "depthlaw, each published number beside ours.",
@@ -56,13 +57,13 @@ def _runs(report: Report) -> str:
     verbs = Counter(section.manifest.verb for section in report.runs)
     each = [f"{number} × {verb}" if number > 1 else verb for verb, number in sorted(verbs.items())]
     many = len(report.runs) != 1
-    return f"{len(report.runs)} run{'s' * many} of depthlaw ({_listed(each)})" if each else "No run"
+    return f"{len(report.runs)} run{'s' * many} of depthlaw ({_listed(each)})"
 
 
 def _troubles(report: Report) -> str:
     places = {place for warn in report.warnings if warn.kind == "trouble" for place in warn.about}
     if not places:
-        return "All of them came to their end."
+        return "All of them came to their end." if len(report.runs) > 1 else "It came to its end."
     one = len(places) == 1
     return f"{len(places)} folder{'s' * (not one)} need{'s' * one} a look: see the warnings."
 
