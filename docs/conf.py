@@ -10,7 +10,7 @@ version = release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "paper_intro.md"]  # the introduction is part of paper.md
 
 default_role = "literal"  # single backticks in docstrings are names, as in Markdown
 autodoc_typehints = "signature"
