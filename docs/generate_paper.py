@@ -4,8 +4,8 @@
     python docs/generate_paper.py RUN
     python docs/generate_paper.py            # only the introduction anew, from docs/paper_intro.md
 
-The page is the introduction, then all that the run's outcomes hold: nothing in it is written by hand. Figures are
-copied to docs/figures/paper. A run with an experiment that failed makes no page.
+The page is the introduction, then all that the run's outcomes hold, of which nothing is written by hand.
+Figures are copied to docs/figures/paper. A run with an experiment that failed makes no page.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def generate(run: Path, docs: Path = DOCS) -> None:
     Raises
     ------
     NoPage
-        When the folder holds no outcomes, some of them failed or are of different scales, or their figures are too
-        large.
+        When the folder holds no outcomes, some of them failed or are of different scales, or their figures
+        are too large.
     """
     outcomes, manifests = read(run)
     figures = {name: data for outcome in outcomes for name, data in svgs(outcome)}
@@ -89,17 +89,15 @@ def read(run: Path) -> tuple[list[Outcome], list[Manifest]]:
 
 def about(manifests: Sequence[Manifest]) -> str:
     """At which scale and with which versions the run was made."""
-    scale = manifests[0].config["scale"]
-    versions: dict[str, list[str]] = {}
+    ids: dict[str, list[str]] = {}
     for manifest in manifests:
         known = ", ".join(f"{name} {version}" for name, version in manifest.versions.items() if version)
-        versions.setdefault(known, []).append(manifest.config["experiment"])
-    made = (
-        [f"Versions: {known}." for known in versions]
-        if len(versions) == 1
-        else [f"Versions of {', '.join(ids)}: {known}." for known, ids in versions.items()]
-    )
-    return "\n".join([f"## The run\n\nMade by `depthlaw reproduce --scale {scale}`. {made[0]}", *made[1:], ""])
+        ids.setdefault(known, []).append(manifest.config["experiment"])
+    lines = ["## The run\n", f"Made by `depthlaw reproduce --scale {manifests[0].config['scale']}`."]
+    for known, those in ids.items():
+        whose = f" of {', '.join(those)}" if len(ids) > 1 else ""
+        lines.append(f"Versions{whose}: {known}.")
+    return "\n".join([*lines, ""])
 
 
 def overview(outcomes: Sequence[Outcome]) -> str:
@@ -108,10 +106,10 @@ def overview(outcomes: Sequence[Outcome]) -> str:
     for outcome in outcomes:
         judged = [c for c in outcome.comparisons if c.verdict is not Verdict.NOT_COMPARABLE]
         passed = sum(c.verdict is Verdict.PASS for c in judged)
-        found = f"{passed} of {len(judged)} numbers agree" if judged else NONE
+        found = f"{passed} of {len(judged)} agree" if judged else NONE
         title = f"[{outcome.id}](#{outcome.id.casefold()})"
         rows.append([title, escaped(outcome.title), outcome.verdict, found])
-    return markdown(rows, ["experiment", "what it shows", "verdict", ""])
+    return markdown(rows, ["experiment", "what it shows", "verdict", "numbers"])
 
 
 def section(outcome: Outcome) -> str:

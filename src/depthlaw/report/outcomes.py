@@ -50,7 +50,7 @@ def with_error(value: float | None, error: float | None) -> str:
 
 
 def difference_text(c: Comparison) -> str:
-    """Write the difference of two numbers with its unit: ``+0.41 s.e.`` or, where no error is known, ``+2 %``."""
+    """Write a difference with its unit: ``+0.41 s.e.`` or, where no error is known, ``+2 %``."""
     if c.difference is None:
         return NONE
     return f"{c.difference:+.2f} s.e." if in_errors(c) else f"{100 * c.difference:+.2g} %"
