@@ -42,7 +42,6 @@ def probe_command(
     from depthlaw.report.probe import probe_payload, probe_text
     from depthlaw.report.probe_files import write_probe_files
 
-    _quiet_libraries()
     source = open_source(text, config)
     lm = load_model(model, revision=config.revision, dtype=config.dtype, device=config.device)
     if output.dry_run:
@@ -82,11 +81,3 @@ def _progress() -> Callable[[int, int], None]:
             note(said)
 
     return tell
-
-
-def _quiet_libraries() -> None:
-    """Keep the libraries' own progress bars off anything but a terminal."""
-    if not sys.stderr.isatty():
-        from transformers.utils import logging
-
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]

@@ -27,7 +27,15 @@ class AblateConfig:
     samples
         Orders that "shuffle middle" draws.
     seed
-        Of these draws.
+        Of these draws, and of the inputs of laboratory students.
+    depth
+        Students of a laboratory run to take, by their depth; the deepest of each rho by default.
+    rho
+        Students by the correlation of their teacher's blocks; all by default.
+    replica
+        Students by the number of their teacher; the first by default.
+    temperature
+        Students by temperature; the highest by default.
     limit
         How much text: "800", "800 documents" or "8k tokens"; all of it by default.
     max_length
@@ -58,6 +66,10 @@ class AblateConfig:
     drop: int | None = None
     samples: int = 5
     seed: int = 0
+    depth: tuple[int, ...] = ()
+    rho: tuple[float, ...] = ()
+    replica: tuple[int, ...] = ()
+    temperature: tuple[float, ...] = ()
     limit: str | None = None
     max_length: int = 512
     depth_law: tuple[float, float] = DEPTH_LAW

@@ -12,18 +12,6 @@ if TYPE_CHECKING:
     from depthlaw.laws.result import Estimate
     from depthlaw.probe.family import Family
 
-FAMILY_UNITS = {
-    "model": "1",
-    "depth": "1",
-    "width": "1",
-    "theta_middle": "rad",
-    "stderr": "rad",
-    "theta_first": "rad",
-    "theta_last": "rad",
-    "law": "rad",
-}
-"""Units of `Family.to_table`; columns ``middle:…`` are in radians too."""
-
 
 def family_text(found: Family) -> str:
     """The members, the law in one sentence, and its exponent under other definitions."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from depthlaw.plots.probe import draw_angles, draw_glance, draw_lens, draw_similarity, layer_curve
@@ -54,7 +55,9 @@ def _figures(result: ProbeResult) -> Iterator[tuple[str, Callable[[Axes], object
         yield "trajectories", lambda ax: draw_trajectories(ax, found)
         if found.points.shape[1] > 1:
             yield "plane", lambda ax: draw_plane(ax, found)
-    cka, distance = result.gathered.cka, result.gathered.distance
-    if cka is not None and distance is not None:
-        yield "cka", lambda ax: draw_similarity(ax, cka.value, label="CKA")
-        yield "distance", lambda ax: draw_similarity(ax, distance, label="angle (half turns)")
+    every, rest = result.gathered.relations("all"), result.gathered.relations("rest")
+    for name, cka, label in (("cka", every.cka, "CKA"), ("cka_rest", rest.cka, "CKA without first tokens")):
+        if cka is not None:
+            yield name, partial(draw_similarity, matrix=cka.value, label=label)
+    if every.distance is not None:
+        yield "distance", partial(draw_similarity, matrix=every.distance, label="angle (half turns)")
