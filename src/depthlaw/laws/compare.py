@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal  # noqa: F401 - the flags of FitConfig are resolved here
 
 import numpy as np
 from numpy.typing import NDArray
 
+from depthlaw.data.bounds import check_counts
 from depthlaw.data.config import replaced
+from depthlaw.data.html import result_html
 from depthlaw.data.runs import RunTable, read_runs
-from depthlaw.errors import DepthlawError, FitError, Notice
+from depthlaw.errors import DepthlawError, FitError, Notice, unknown_name
 from depthlaw.laws.candidates import Candidate, default_candidates, largest_shapes, with_nominal_params
 from depthlaw.laws.config import FitConfig
 from depthlaw.laws.form import BoundForm, Form, bind
@@ -44,6 +45,10 @@ class CompareConfig(FitConfig):
 
     forms: tuple[str, ...] = ()
     splits: int = SPLITS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_counts(self, 1, "splits")
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ class Comparison:
         for contender in self.contenders:
             if contender.name == name:
                 return contender
-        raise KeyError(name)
+        raise unknown_name("form", str(name), [contender.name for contender in self.contenders])
 
     def to_table(self) -> pa.Table:
         """One row a form."""
@@ -130,21 +135,13 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         cells = [
-            (
-                c.name,
-                c.n_params,
-                f"{c.aicc:.1f}",
-                f"{100 * c.held_out:.2f} %",
-                f"{100 * c.extrapolated:.2f} %",
-            )
+            (c.name, c.n_params, f"{c.aicc:.1f}", f"{c.held_out:.2%}", f"{c.extrapolated:.2%}")
             if not c.problem
-            else (c.name, "–", "–", "–", c.problem)
+            else (c.name, None, None, None, c.problem)
             for c in self.contenders
         ]
         head = ("form", "params", "AICc", "held out", "largest out")
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(str(v))}</td>' for v in row)}</tr>" for row in cells)
-        titles = "".join(f"<th>{h}</th>" for h in head)
-        return f"<table><caption>{escape(self.sentence)}</caption><tr>{titles}</tr>{rows}</table>"
+        return result_html(self.sentence, head, cells, [notice.message for notice in self.notices])
 
 
 def compare(table: RunTable | Any, config: CompareConfig | None = None, **settings: Any) -> Comparison:
