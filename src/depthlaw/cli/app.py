@@ -14,6 +14,7 @@ from depthlaw import __version__
 from depthlaw.cli.errors import exit_code, explain
 from depthlaw.cli.output import Stdout, discard_stdout, open_closed_streams
 from depthlaw.cli.settings import fill_from_file, refuse_empty_paths, refuse_rounding, split_pairs
+from depthlaw.cli.signals import ended_like_ctrl_c
 from depthlaw.errors import ExitCode
 
 VERBS = {
@@ -103,7 +104,8 @@ def run(app: App, argv: Sequence[str]) -> int:
     words, verbosity = take_verbosity(argv)
     _set_up_streams(verbosity)
     try:
-        code = app(words)
+        with ended_like_ctrl_c():
+            code = app(words)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader went away (| head) and wants no complaint, only an end.

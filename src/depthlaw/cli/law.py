@@ -153,7 +153,7 @@ class LawOptions:
 
 def column_flags(text: str) -> str:
     """Name columns by the flags of these verbs, where the shorter ones are quantities."""
-    return re.sub(rf"--({'|'.join(_COLUMNS)})(?= (COLUMN|\"))", r"--\1-column", text)
+    return re.sub(rf"--({'|'.join(_COLUMNS)})(?![-\w])", r"--\1-column", text)
 
 
 AS_SAVED = LawOptions()

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from depthlaw.data.html import result_html
 from depthlaw.errors import Notice
 from depthlaw.interventions.agreement import Agreement, rank_agreement, windows
 from depthlaw.interventions.averaging import Skips, Swaps, middle_skips, middle_swaps
 from depthlaw.interventions.criteria import CriteriaSums
-from depthlaw.interventions.html import html
 from depthlaw.interventions.plan import Plan
 from depthlaw.numerics.clusters import ClusteredMean
 
@@ -179,7 +179,7 @@ class Ablation:
         title = (
             f"{self.model}: {self.n_tokens} tokens of {self.n_documents} documents, {self.intact:.3f} nats"
         )
-        return html(title, names, rows, [notice.message for notice in self.notices])
+        return result_html(title, names, rows, [notice.message for notice in self.notices])
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
+from depthlaw.data.bounds import check_counts, check_level
 from depthlaw.errors import UsageError
 from depthlaw.laws.form import Form
 from depthlaw.numerics.losses import Huber, Loss, Squares
@@ -62,16 +64,17 @@ class FitConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.level < 1.0:
-            raise UsageError(f"level {self.level:g} is not a confidence level.", "Use a share such as 0.95.")
+        check_level(self.level)
         if self.starts < 64:
             raise UsageError(f"{self.starts} starts are too few to trust their agreement.", "Use 64 or more.")
-        if self.seed < 0:
-            raise UsageError(f"seed {self.seed} is negative.", "Use a whole number from 0.")
         if self.resamples < 100:
             raise UsageError(f"{self.resamples} resamples are too few for an interval.", "Use 100 or more.")
-        if not self.delta > 0:
-            raise UsageError(f"delta {self.delta:g} is not positive.", "It is in log units: 0.001 is 0.1 %.")
+        if not 0 < self.delta < math.inf:
+            raise UsageError(
+                f"delta must be positive and finite, not {self.delta:g}.",
+                "It is in log units: 0.001 is 0.1 %.",
+            )
+        check_counts(self, 0, "starts", "resamples", "seed")
         if self.objective == "huber" and self.intervals == "profile":
             raise UsageError(
                 "the Huber objective is no likelihood and has no profile intervals.",
