@@ -87,7 +87,7 @@ def designs(tables: int, goal: str, budget: float) -> None:
         base = made(banded(), rng)
         law = fit(read_runs(base), starts=64)
         settings = {"params": PARAMS} if goal == "best-depth" else {}
-        chosen = design(law, budget=budget, goal=goal, draws=32, seed=seed, **settings)
+        chosen = design(law, budget=budget, goal=goal, resamples=32, seed=seed, **settings)
         runs = {n: np.array([getattr(r, n) for r in chosen.runs]) for n in ("width", "depth", "tokens")}
         found = []
         for extra in (runs, chosen.grid):

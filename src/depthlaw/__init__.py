@@ -5,8 +5,9 @@ The names below are the Python API; each is loaded on first use, so that ``impor
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from depthlaw.lazy import names_of
 
 __version__ = "0.1.0.dev0"
 
@@ -41,15 +42,13 @@ _HOME = {
     "load_model": "depthlaw.models.load",
     "plan": "depthlaw.planning.plan",
     "predict_at": "depthlaw.planning.predict",
+    "probe": "depthlaw.probe",  # the package can be called
     "reach": "depthlaw.planning.invert",
     "read_runs": "depthlaw.data.runs",
     "run_plan": "depthlaw.interventions.execution",
     "sensitivity": "depthlaw.laws.sensitivity",
     "train_lab": "depthlaw.lab.experiment",
 }
-
-_CALLABLE = {"probe": "depthlaw.probe"}
-"""Packages that are also the verb of their name."""
 
 __all__ = [
     "Fit",
@@ -74,14 +73,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _CALLABLE:
-        return importlib.import_module(_CALLABLE[name])
-    if name not in _HOME:
-        raise AttributeError(f"module 'depthlaw' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = names_of(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,5 @@
 """Every error that depthlaw raises on purpose, its exit code, the notices that results carry, and how
-unknown names are answered.
+unknown names, files that cannot be read and places that cannot be written are answered.
 
 An error says what failed, the offending value, and what to do about it, in at most three lines.
 """
@@ -7,9 +7,12 @@ An error says what failed, the offending value, and what to do about it, in at m
 from __future__ import annotations
 
 import difflib
+import errno
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 
 
 class ExitCode(IntEnum):
@@ -118,3 +121,57 @@ def unknown_name(what: str, name: str, valid: Iterable[str], *, flag: str = "") 
     near = did_you_mean(name, names)
     hint = None if near is None else f"Did you mean {f'{flag} {near}'.strip()}?"
     return UsageError(f'{what} "{name}" not found (have: {listing or "none"}).', hint)
+
+
+def cannot_read(path: str | Path, error: OSError | UnicodeError | ValueError) -> InputError:
+    """Build the error for a file or folder that was named and cannot be read.
+
+    Parameters
+    ----------
+    error
+        What reading it raised: of the system, of decoding, or of a path with a null byte in it.
+    """
+    if isinstance(error, FileNotFoundError):
+        return no_such_file(path)
+    if isinstance(error, UnicodeError):
+        return InputError(f"{path}: cannot be read (not UTF-8 text).")
+    if isinstance(error, OSError):
+        return InputError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()}).")
+    return InputError(f"{str(path)!r}: is not a path ({error}).")
+
+
+def no_such_file(path: str | Path, otherwise: str | None = None) -> InputError:
+    """Build the error for a path where there is nothing: suggests its neighbour of the nearest name.
+
+    Parameters
+    ----------
+    otherwise
+        What to advise when no neighbour is near.
+    """
+    place = Path(path)
+    try:
+        near = did_you_mean(place.name, os.listdir(place.parent))
+    except (OSError, ValueError):
+        near = None
+    hint = otherwise if near is None else f"Did you mean {place.parent / near}?"
+    return InputError(f"{path}: there is no such file or folder.", hint)
+
+
+ELSEWHERE = "Choose another place (--out DIR)."
+_REASONS = {
+    errno.ENOSPC: ("no space left on the device", "Free some space and run the same command again."),
+    errno.EDQUOT: ("the disk quota is used up", "Free some space and run the same command again."),
+    errno.EFBIG: ("the file would exceed the size limit (ulimit -f)", "Raise the limit and run again."),
+    errno.EACCES: ("permission denied", ELSEWHERE),
+    errno.EPERM: ("permission denied", ELSEWHERE),
+    errno.EROFS: ("the file system is read-only", ELSEWHERE),
+    errno.ENOTDIR: ("a file stands where a folder is needed", ELSEWHERE),
+    errno.EEXIST: ("a file stands where a folder is needed", ELSEWHERE),
+    errno.EISDIR: ("it is a folder, not a file", ELSEWHERE),
+}
+
+
+def cannot_write(path: str | Path, error: OSError) -> OutputError:
+    """Build the error for a place that the operating system refuses to write, with a way out."""
+    reason, hint = _REASONS.get(error.errno or 0, (error.strerror or str(error), ELSEWHERE))
+    return OutputError(f"cannot write {path}: {reason}.", hint)

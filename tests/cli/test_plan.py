@@ -58,15 +58,15 @@ def test_predict_inverts(saved: str, capsys: Printed) -> None:
     tokens = said(capsys, "predict", saved, "--loss", "2.6", "--width", "2048", "--depth", "24")["answers"]
     assert tokens[0]["solved_for"] == "tokens"
     assert tokens[0]["answer"] == "reached"
-    below = said(capsys, "predict", saved, "--loss", "1.5", "--draws", "60")["answers"]
+    below = said(capsys, "predict", saved, "--loss", "1.5", "--resamples", "60")["answers"]
     assert (below[0]["answer"], below[0]["value"]) == ("unreachable", None)
-    assert main(["predict", saved, "--loss", "1.5", "--draws", "60"]) == 0
+    assert main(["predict", saved, "--loss", "1.5", "--resamples", "60"]) == 0
     assert "loss 1.5: unreachable by FLOP" in capsys.readouterr().out
 
 
 def test_plan_writes_everything_and_reuses_it(saved: str, tmp_path: Path, capsys: Printed) -> None:
     out = tmp_path / "plan"
-    argv = ["plan", saved, "--params", "1e9", "--shape", "2048x20", "--draws", "60", "--against", saved]
+    argv = ["plan", saved, "--params", "1e9", "--shape", "2048x20", "--resamples", "60", "--against", saved]
     first = said(capsys, *argv, "--out", str(out))
     assert first["best"]["depth"]["interval"][0] < first["best"]["depth"]["value"]
     assert first["against"]["depth"] == pytest.approx(first["best"]["depth"]["value"])
@@ -93,7 +93,7 @@ def test_plan_says_what_is_missing(saved: str, one_dial: str, capsys: Printed) -
     assert "--params-column COLUMN" in capsys.readouterr().err
     assert main(["plan", one_dial, "--params", "1e9"]) == 4
     assert "Along the line of the data, depth = 0.01563 width^1" in capsys.readouterr().err
-    along = said(capsys, "plan", one_dial, "--params", "1e9", "--ray", "--draws", "60")
+    along = said(capsys, "plan", one_dial, "--params", "1e9", "--ray", "--resamples", "60")
     assert along["best"]["width"]["value"] / along["best"]["depth"]["value"] == pytest.approx(64, rel=1e-4)
     assert main(["plan", saved, "--flops", "1e21", "--dry-run"]) == 0
     assert "flops = 1e+21" in capsys.readouterr().out
@@ -101,7 +101,7 @@ def test_plan_says_what_is_missing(saved: str, one_dial: str, capsys: Printed) -
 
 def test_plan_reads_its_settings_from_a_file(saved: str, tmp_path: Path, capsys: Printed) -> None:
     file = tmp_path / "plan.toml"
-    file.write_text('params = 1e9\ndepth_range = [8, 16]\narch = "gpt2"\ndraws = 60\n', encoding="utf-8")
+    file.write_text('params = 1e9\ndepth_range = [8, 16]\narch = "gpt2"\nresamples = 60\n', encoding="utf-8")
     result = said(capsys, "plan", saved, "--config", str(file))
     assert result["best"]["depth"]["value"] == 16
     assert result["buildable"][0]["config"]["model_type"] == "gpt2"
@@ -110,7 +110,7 @@ def test_plan_reads_its_settings_from_a_file(saved: str, tmp_path: Path, capsys:
 
 def test_design_lists_runs_with_their_cost(saved: str, tmp_path: Path, capsys: Printed) -> None:
     out = tmp_path / "design"
-    argv = ["design", saved, "--budget", "1e20", "--draws", "16"]
+    argv = ["design", saved, "--budget", "1e20", "--resamples", "16"]
     result = said(capsys, *argv, "--out", str(out))
     assert result["flops"] <= 1e20
     assert result["width"]["after"] < result["width"]["plain_grid"]

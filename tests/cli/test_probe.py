@@ -82,7 +82,7 @@ def test_dry_run_estimates_and_measures_nothing(capsys, words, tmp_path):
 @pytest.mark.parametrize(
     ("change", "code", "said"),
     [
-        ({"stories260K": "stories260k-typo"}, 3, "cannot be loaded"),
+        ({"stories260K": "stories260k-typo"}, 3, "Did you mean stories260K?"),
         ({"--limit": "--limitt"}, 2, "Did you mean --limit?"),
         ({"12": "twelve"}, 2, 'limit "twelve" not understood'),
         ({"4": "0"}, 2, "batch_size must be at least 1"),

@@ -171,7 +171,8 @@ def test_what_the_dataclass_refuses_is_said_in_its_words(attempt: Attempt) -> No
 
 
 def test_a_missing_file_is_exit_2(attempt: Attempt) -> None:
-    assert attempt(None, "--config", "none.toml") == (2, "depthlaw: none.toml: no such file.\n")
+    said = "depthlaw: nowhere: there is no such file or folder.\n"
+    assert attempt(None, "--config", "nowhere") == (2, said)
 
 
 def test_help_shows_each_setting_with_its_words(attempt: Attempt, capsys: pytest.CaptureFixture[str]) -> None:

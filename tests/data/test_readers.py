@@ -344,7 +344,7 @@ def test_paths_that_cannot_be_opened(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
-    with pytest.raises(InputError, match=r"cannot be read \(Permission denied\)"):
+    with pytest.raises(InputError, match=r"cannot be read \(permission denied\)"):
         read_runs(path)
     monkeypatch.undo()
     with pytest.raises(DepthlawError):

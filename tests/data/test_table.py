@@ -71,7 +71,7 @@ def test_repr_and_html():
     table = read_runs({**GOOD, "<b>": ["x"] * 3, "w": [1, 1, 1]}, weights="w", where="`<b>` == 'x'")
     assert repr(table) == "RunTable(3 runs from dict: width, depth, tokens, loss)"
     html = table._repr_html_()
-    assert "<b>3 runs</b> from dict" in html
+    assert "<b>3 runs from dict</b>" in html
     assert "kept 3 of 3 rows where &quot;`&lt;b&gt;` == &#x27;x&#x27;&quot;" in html
 
 

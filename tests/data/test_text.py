@@ -162,7 +162,7 @@ def test_identity_sees_content_and_not_place(tmp_path, lines):
     assert open_text(moved).identity != before
     source = open_text(moved)
     moved.unlink()
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no such file"):
         _ = source.identity
 
 

@@ -9,8 +9,8 @@ import torch
 
 from depthlaw.cli.app import main
 from depthlaw.errors import UsageError
-from depthlaw.interventions import run_plan
 from depthlaw.interventions.ablate import ablate
+from depthlaw.interventions.execution import run_plan
 from depthlaw.interventions.generators import expand_plans
 from depthlaw.interventions.pruning import best_drop
 from depthlaw.interventions.scores import score

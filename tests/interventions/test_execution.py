@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from depthlaw.errors import UsageError
-from depthlaw.interventions import Plan, parse_plan, run_plan
-from depthlaw.interventions.execution import execute
+from depthlaw.interventions.execution import execute, run_plan
+from depthlaw.interventions.plan import Plan, parse_plan
 from depthlaw.models import Tokens
 from depthlaw.tensors.stack import Call
 

@@ -4,9 +4,10 @@ import torch
 
 from depthlaw.errors import UsageError
 from depthlaw.interventions.cells import Cone, cone_of, window_of
+from depthlaw.interventions.corruption import draw, spread
 from depthlaw.interventions.effects import average_effects, role_of
 from depthlaw.interventions.groups import find_groups
-from depthlaw.interventions.noise import Noise, draw, parse_noise, spread
+from depthlaw.interventions.noise import Noise, parse_noise
 
 
 @pytest.mark.parametrize(

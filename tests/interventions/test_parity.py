@@ -9,8 +9,8 @@ import torch
 
 from depthlaw.errors import InputError
 from depthlaw.interventions.cells import Cone, cells_of
+from depthlaw.interventions.corruption import embeddings
 from depthlaw.interventions.invariants import assert_invariants, tokens_needed
-from depthlaw.interventions.noise import embeddings
 from depthlaw.interventions.passes import run_passes
 from depthlaw.interventions.positions import Placed
 from depthlaw.interventions.prompts import Prompt

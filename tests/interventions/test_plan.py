@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depthlaw.errors import UsageError
-from depthlaw.interventions import Plan, expand_plans, parse_plan
+from depthlaw.interventions.generators import expand_plans
+from depthlaw.interventions.plan import Plan, parse_plan
 
 DEPTH = 16
 

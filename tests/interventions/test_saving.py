@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from depthlaw.errors import OutputError, UsageError
-from depthlaw.interventions import Plan, parse_plan, run_plan
+from depthlaw.interventions.execution import run_plan
+from depthlaw.interventions.plan import Plan, parse_plan
 from depthlaw.interventions.pruning import mergekit_yaml
 from depthlaw.interventions.saving import rebuild, save_plan
 from depthlaw.models import Tokens, load_model

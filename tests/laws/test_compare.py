@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from depthlaw.data.runs import read_runs
-from depthlaw.errors import FitError
+from depthlaw.errors import FitError, UsageError
 from depthlaw.laws.candidates import largest_shapes
 from depthlaw.laws.compare import compare
 from depthlaw.reproduce.made import made_runs
@@ -104,3 +105,16 @@ def test_largest_shapes_are_whole_shapes() -> None:
     params = np.repeat([1e8, 1e9, 1e10], [10, 10, 4])
     assert largest_shapes({"params": params}).sum() == 4
     assert largest_shapes({"params": np.repeat([1.0, 2.0], [5, 5])}).sum() == 5
+
+
+def test_what_the_table_cannot_identify_is_said_beside_the_preference(
+    made_table: Callable[..., dict[str, np.ndarray]],
+) -> None:
+    two = compare(made_table(depths=(8, 32)), starts=64, splits=2)
+    (said,) = [notice.message for notice in two.notices if notice.code == "not-identified"]
+    assert said.startswith("depth and floor: only two values of depth (8, 32)")
+    assert "no exponent there is identified: train runs" in said
+    whole = compare(made_table(), starts=64, splits=2)
+    assert not [notice for notice in whole.notices if notice.code == "not-identified"]
+    with pytest.raises(UsageError, match='scale "depht" not found'):
+        compare(made_table(), forms=("width + depht", "width"), starts=64)

@@ -82,7 +82,7 @@ def test_a_fit_as_a_tidy_table(made_fit: Fit) -> None:
 def test_a_fit_in_a_notebook(made_fit: Fit) -> None:
     odd = Estimate("floor", None, None, None, Status.NOT_IDENTIFIED, 'a "quoted" <reason>')
     page = replace(made_fit, params=(*made_fit.params[:-1], odd))._repr_html_()
-    assert page.startswith("<table><caption>width + depth + tokens + floor</caption>")
+    assert page.startswith("<div><b>loss = width + depth + tokens + floor, 48 runs of ")
     assert page.count("<tr>") == 8
     assert "95% interval" in page
     assert "a &quot;quoted&quot; &lt;reason&gt;" in page

@@ -54,8 +54,13 @@ def test_what_cannot_be_loaded_is_said_in_a_line_or_two(tmp_path, monkeypatch):
     # The variable of the same name is read once, at import.
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     (tmp_path / "empty").mkdir()
-    for name in (str(tmp_path / "empty"), "nobody/no-such-model"):
-        with pytest.raises(InputError, match="cannot be loaded") as caught:
+    (tmp_path / "notes.txt").touch()
+    for name, said in (
+        (str(tmp_path / "empty"), r"this folder holds no model \(no config.json\)"),
+        (str(tmp_path / "notes.txt"), "is a file, and no model"),
+        ("nobody/no-such-model", "cannot be loaded"),
+    ):
+        with pytest.raises(InputError, match=said) as caught:
             load_model(name)
         assert len(str(caught.value).splitlines()) <= 3
     with pytest.raises(InputError, match=r"x\.gguf: there is no such file"):

@@ -71,5 +71,5 @@ def test_shapes_that_cannot_be_built_are_refused() -> None:
         Architecture().count(1000, 10)
     with pytest.raises(UsageError, match="gpt2 has no grouped queries"):
         Architecture("gpt2", queries_per_key=2)
-    with pytest.raises(UsageError, match="head_dim 0"):
+    with pytest.raises(UsageError, match="head_dim must be at least 1, not 0"):
         Architecture(head_dim=0)

@@ -15,7 +15,7 @@ from depthlaw.planning.draws import Draws
 from depthlaw.planning.information import information
 
 Columns = dict[str, np.ndarray]
-FEW = {"draws": 16}
+FEW = {"resamples": 16}
 
 
 def test_information_now_is_the_inverse_of_the_covariance(made_fit: Fit) -> None:
@@ -116,8 +116,8 @@ def test_a_table_with_one_dial_is_told_what_to_vary(made_table: Callable[..., Co
         ({"goal": "best-depth"}, "the best depth is for a budget"),
         ({"params": 1e9}, "belong to --goal best-depth"),
         ({"budget": 1e10}, "no run of the grid costs 1e"),
-        ({"draws": 2}, "too few to be robust"),
-        ({"depths": (0,)}, "--depths must be positive"),
+        ({"resamples": 2}, "too few to be robust"),
+        ({"depths": (0,)}, "depths must be positive"),
     ],
 )
 def test_designs_that_cannot_be_meant(made_fit: Fit, settings: dict[str, Any], said: str) -> None:

@@ -43,7 +43,7 @@ def test_all_scales_given_asks_each_in_turn(made_fit: Fit) -> None:
 
 @pytest.mark.parametrize("given_", [{}, {"tokens": 1e11}, {"width": 1024.0, "depth": 16.0}])
 def test_below_the_floor_is_unreachable(made_fit: Fit, given_: dict[str, float]) -> None:
-    for answer in reach(made_fit, 1.5, draws=100, **given_):
+    for answer in reach(made_fit, 1.5, resamples=100, **given_):
         assert answer.answer is Answer.UNREACHABLE
         assert (answer.value, answer.low, answer.high) == (None, None, None)
         assert answer.limit >= made_fit.point[-1]
@@ -52,21 +52,21 @@ def test_below_the_floor_is_unreachable(made_fit: Fit, given_: dict[str, float])
 
 def test_a_loss_near_the_floor_may_or_may_not_be_reached(made_fit: Fit) -> None:
     floor = float(made_fit.point[-1])
-    (above,) = reach(made_fit, floor + 0.001, draws=200)
+    (above,) = reach(made_fit, floor + 0.001, resamples=200)
     assert above.answer is Answer.REACHED
     assert above.high == np.inf
-    (below,) = reach(made_fit, floor - 0.001, draws=200)
+    (below,) = reach(made_fit, floor - 0.001, resamples=200)
     assert "do not exclude" in below.reason
 
 
 def test_fewest_parameters_and_least_compute(made_fit: Fit) -> None:
-    (size,) = reach(made_fit, 2.4, tokens=1e11, draws=100)
+    (size,) = reach(made_fit, 2.4, tokens=1e11, resamples=100)
     assert size.what == "params"
     assert size.value == pytest.approx(
         NOMINAL(np.array(size.at["width"]), np.array(size.at["depth"])), rel=1e-6
     )
     assert predict_at(made_fit, **size.at).loss[0] == pytest.approx(2.4, rel=1e-9)  # type: ignore[arg-type]
-    (compute,) = reach(made_fit, 2.4, draws=100)
+    (compute,) = reach(made_fit, 2.4, resamples=100)
     assert compute.what == "flops"
     assert predict_at(made_fit, **compute.at).loss[0] == pytest.approx(2.4, rel=1e-9)  # type: ignore[arg-type]
     assert compute.value is not None
@@ -85,5 +85,5 @@ def test_questions_without_one_answer(
     one_dial = fit({name: column[line] for name, column in crossed.items()}, starts=64)
     with pytest.raises(FitError, match="best shape is not identified"):
         reach(one_dial, 2.4)
-    (answer,) = reach(one_dial, 2.6, width=1024, tokens=1e10, draws=100)
+    (answer,) = reach(one_dial, 2.6, width=1024, tokens=1e10, resamples=100)
     assert answer.answer is Answer.NOT_DETERMINED

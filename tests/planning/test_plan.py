@@ -16,13 +16,13 @@ from depthlaw.planning.planned import Plan
 from depthlaw.planning.predict import predict_at
 
 Columns = dict[str, np.ndarray]
-FEW = {"draws": 60}
+FEW = {"resamples": 60}
 TRUTH = np.array([np.log(300.0), 0.9, np.log(5.0), 1.2, np.log(500.0), 0.3, 1.7])
 
 
 @pytest.fixture(scope="module")
 def by_params(made_fit: Fit) -> Plan:
-    return plan(made_fit, params=1e9, shape=("1920x22", "1024x80"), draws=100)
+    return plan(made_fit, params=1e9, shape=("1920x22", "1024x80"), resamples=100)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_what_ifs_and_margins(made_fit: Fit, by_params: Plan) -> None:
 
 
 def test_profile_and_bootstrap_agree(made_fit: Fit, by_params: Plan) -> None:
-    other = plan(made_fit, params=1e9, intervals="bootstrap", draws=300)
+    other = plan(made_fit, params=1e9, intervals="bootstrap", resamples=300)
     assert "bootstrap" in other.how
     ratio = np.log(other.depth.high / other.depth.low) / np.log(by_params.depth.high / by_params.depth.low)
     assert 0.6 < ratio < 1.6
@@ -180,14 +180,14 @@ def test_fits_that_cannot_say_are_refused(
         ({"params": -1.0}, "not a budget"),
         ({"params": 1e9, "shape": ("4096",)}, 'cannot read the shape "4096"'),
         ({"params": 1e9, "depth_range": (9, 3)}, "smallest and a largest"),
-        ({"params": 1e9, "draws": 5}, "too few"),
+        ({"params": 1e9, "resamples": 5}, "too few"),
         ({"params": 1e9, "level": 95.0}, "not a confidence level"),
         ({"params": 1e6, "width_multiple": 4096}, "no shape with a width that is a multiple of 4096"),
     ],
 )
 def test_plans_that_cannot_be_meant(made_fit: Fit, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        plan(made_fit, **{"draws": 60, **settings})
+        plan(made_fit, **{"resamples": 60, **settings})
 
 
 @pytest.mark.data

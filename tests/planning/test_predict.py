@@ -66,7 +66,7 @@ def test_one_dial_predicts_along_its_line_and_not_across(made_table: Callable[..
     crossed = made_table()
     line = crossed["width"] == 64 * crossed["depth"]
     law = fit({name: column[line] for name, column in crossed.items()}, starts=64)
-    p = predict_at(law, width=[1024, 1024], depth=[16, 40], tokens=1e10, draws=100)
+    p = predict_at(law, width=[1024, 1024], depth=[16, 40], tokens=1e10, resamples=100)
     assert p.determined.tolist() == [True, False]
     assert np.isnan([p.loss[1], p.low[1], p.high[1]]).all()
     truth = 1.7 + 300 * 1024**-0.9 + 5 * 16**-1.2 + 500 * 1e10**-0.3

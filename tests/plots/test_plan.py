@@ -20,7 +20,7 @@ def law() -> Fit:
 
 
 def test_the_landscape_holds_the_plan_and_its_line(law: Fit) -> None:
-    p = plan(law, params=1e9, shape=("1024x64",), draws=60)
+    p = plan(law, params=1e9, shape=("1024x64",), resamples=60)
     land = landscape(law, p, points=40)
     assert land.width[0] < p.width.value < land.width[-1]
     assert land.depth[0] < p.depth.low < p.depth.high < land.depth[-1]
@@ -45,7 +45,7 @@ def test_the_landscape_holds_the_plan_and_its_line(law: Fit) -> None:
     "goal", [{"goal": "alpha_depth"}, {"goal": "best-depth", "params": 1e9}, {"goal": "all"}]
 )
 def test_a_design_is_drawn(law: Fit, goal: dict[str, object]) -> None:
-    d = design(law, budget=1e20, draws=16, **goal)
+    d = design(law, budget=1e20, resamples=16, **goal)
     with figure(2) as (made, axes):
         draw_choice(axes[0], law, d)
         draw_interval(axes[1], d)

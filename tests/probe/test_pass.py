@@ -38,6 +38,16 @@ def killer(after):
     return progress
 
 
+def test_a_lens_keeps_more_often(lm, texts, tmp_path, monkeypatch):
+    monkeypatch.setattr(keep, "SHARD_TOKENS", 400)
+    shards = {}
+    for lens in (False, True):
+        out = tmp_path / str(lens)
+        probe(lm, texts, lens=lens, out=out, **SETTINGS)
+        shards[lens] = len(list((out / "tokens").iterdir()))
+    assert shards[True] > shards[False]
+
+
 def test_the_package_is_the_verb(lm, texts):
     result = depthlaw.probe(lm, texts, **SETTINGS)
     assert result.n_counted == sum(len(text) - 1 for text in texts if len(text) <= 40) + 39 * sum(

@@ -14,6 +14,7 @@ from depthlaw import __version__
 from depthlaw.cli.errors import exit_code, explain
 from depthlaw.cli.output import Stdout, discard_stdout, open_closed_streams
 from depthlaw.cli.settings import fill_from_file, refuse_empty_paths, refuse_rounding, split_pairs
+from depthlaw.cli.signals import ended_like_ctrl_c
 from depthlaw.errors import ExitCode
 
 VERBS = {
@@ -38,6 +39,10 @@ VERBS = {
         "Run a model with blocks skipped, swapped, repeated or reordered.",
     ),
     "reproduce": ("depthlaw.cli.reproduce:reproduce_command", "Recompute published numbers and figures."),
+    "report": (
+        "depthlaw.cli.report:report_command",
+        "Write one page of everything that a folder of runs holds.",
+    ),
     "show": ("depthlaw.cli.show:show_app", "Show what depthlaw sees: the environment."),
 }
 """Each verb: where it lives, imported on first use, and its line in ``depthlaw --help``."""
@@ -99,7 +104,8 @@ def run(app: App, argv: Sequence[str]) -> int:
     words, verbosity = take_verbosity(argv)
     _set_up_streams(verbosity)
     try:
-        code = app(words)
+        with ended_like_ctrl_c():
+            code = app(words)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader went away (| head) and wants no complaint, only an end.

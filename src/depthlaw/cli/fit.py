@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Annotated
 
@@ -47,17 +46,14 @@ def fit_command(
 
     from depthlaw.laws.fit import fit
     from depthlaw.report.fit import fit_payload, fit_text, table_text
+    from depthlaw.reproduce.points import check_point, point_identity
 
     note(table_text(runs_table))
-    other = Path(against or "")
-    rival = hashlib.sha256(other.read_bytes()).hexdigest() if other.is_file() else against
-    identity = {"data": runs_table.sha256, "against": rival}
+    identity = {"data": runs_table.sha256, "against": point_identity(against)}
     with output.run("fit", config=config, identity=identity) as folder:
         result = fit(runs_table, config)
         check = None
         if against is not None:
-            from depthlaw.reproduce.points import check_point
-
             check = check_point(result, against)
         payload, text = fit_payload(result, check), fit_text(result, check)
         if folder is not None and not folder.complete:

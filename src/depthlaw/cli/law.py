@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal  # noqa: F401 - flags of LawConfig are resolved here
 
 from cyclopts import Group, Parameter
 
 from depthlaw.cli.output import note
+from depthlaw.cli.table import TableOptions
 from depthlaw.errors import DepthlawError, FitError, UsageError
+from depthlaw.laws.config import FitConfig, LawConfig
 
 if TYPE_CHECKING:
     from depthlaw.laws.result import Fit
@@ -24,53 +26,10 @@ def _column(name: str) -> Any:
 
 @Parameter(name="*", group=Group("Law", sort_key=2))
 @dataclass(frozen=True)
-class LawOptions:
-    """How to read a table of runs and fit it, when no saved fit is given; depthlaw fit says more about each.
+class LawOptions(LawConfig, TableOptions):
+    """How to read a table of runs and fit it, when no saved fit is given.
 
-    Attributes
-    ----------
-    width
-        Column of the width (d_model); the usual names of every column are recognised without these.
-    depth
-        Column of the depth (n_layers).
-    tokens
-        Column of the training tokens.
-    params
-        Column of the parameter count.
-    flops
-        Column of the training compute.
-    loss
-        Column of the loss.
-    weights
-        Column of relative weights of the rows.
-    cluster
-        Column that names the run a row belongs to.
-    where
-        Keep only rows for which this holds, for example "loss < 3".
-    exclude_highest
-        Keep only rows with a loss below the K-th largest.
-    drop_bad
-        Leave out rows with missing, infinite, zero or negative values instead of refusing the table.
-    drop_duplicates
-        Leave out exact copies of rows.
-    form
-        Scales of the law joined by +, for example "width + depth + tokens".
-    floor
-        Whether the law has an irreducible loss.
-    depth_offset
-        Count depth as depth - offset.
-    fix
-        Parameters held at a value, for example alpha_depth=1.
-    tie
-        Exponents held equal, for example alpha_width=alpha_depth.
-    objective
-        Objective: mse of the log residuals, or huber, which outliers pull less.
-    delta
-        Where the Huber objective turns from squares to absolute values, in log units.
-    errors
-        What counts as independent: rows, clusters (checkpoints of one run), auto: clusters if there are any.
-    starts
-        Starting points of the optimiser, at least 64.
+    The flags are those of depthlaw fit, but a column is --width-column and so on: --width is a quantity here.
     """
 
     width: Annotated[str | None, _column("width")] = None
@@ -81,19 +40,6 @@ class LawOptions:
     loss: Annotated[str | None, _column("loss")] = None
     weights: Annotated[str | None, _column("weights")] = None
     cluster: Annotated[str | None, _column("cluster")] = None
-    where: str | None = None
-    exclude_highest: Annotated[int, Parameter(metavar="K")] = 0
-    drop_bad: Annotated[bool, Parameter(negative="")] = False
-    drop_duplicates: Annotated[bool, Parameter(negative="")] = False
-    form: str = "auto"
-    floor: bool = True
-    depth_offset: float = 0.0
-    fix: dict[str, float] = field(default_factory=dict)
-    tie: tuple[str, ...] = ()
-    objective: Literal["mse", "huber"] = "mse"
-    delta: float = 1e-3
-    errors: Literal["auto", "rows", "clusters"] = "auto"
-    starts: int = 128
 
     def load(self, source: Path, *, level: float | None = None, seed: int = 0) -> Fit:
         """The law of ``source``: read if it is a saved fit, fitted if it is a table of runs.
@@ -134,26 +80,15 @@ class LawOptions:
             raise FitError("the fit did not converge: nothing can be built on it.", "Use more --starts.")
         return law
 
-    def read(self, source: Path) -> Any:
-        """Read the table."""
-        from depthlaw.data.runs import read_runs
-
-        options = vars(self)
-        names = (*_COLUMNS, "where", "exclude_highest", "drop_bad", "drop_duplicates")
-        return read_runs(source, **{name: options[name] for name in names})
-
-    def config(self, level: float | None, seed: int) -> Any:
+    def config(self, level: float | None, seed: int) -> FitConfig:
         """The settings of the fit."""
-        from depthlaw.laws.config import FitConfig
-
-        options = vars(self)
-        names = ("form", "floor", "depth_offset", "fix", "tie", "objective", "delta", "errors", "starts")
-        return FitConfig(**{name: options[name] for name in names}, level=level or 0.95, seed=seed)
+        law = {f.name: getattr(self, f.name) for f in fields(LawConfig)}
+        return FitConfig(**law, level=level or 0.95, seed=seed)
 
 
 def column_flags(text: str) -> str:
     """Name columns by the flags of these verbs, where the shorter ones are quantities."""
-    return re.sub(rf"--({'|'.join(_COLUMNS)})(?= (COLUMN|\"))", r"--\1-column", text)
+    return re.sub(rf"--({'|'.join(_COLUMNS)})(?![-\w])", r"--\1-column", text)
 
 
 AS_SAVED = LawOptions()

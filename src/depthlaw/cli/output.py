@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from depthlaw.data.config import dump, to_dict
-from depthlaw.data.files import output_error
 from depthlaw.data.jsonio import json_text
-from depthlaw.errors import OutputError
+from depthlaw.errors import OutputError, cannot_write
 
 if TYPE_CHECKING:
     from depthlaw.data.store import Run
@@ -129,7 +128,7 @@ def write_stdout(text: str) -> None:
         discard_stdout()
     except OSError as error:
         discard_stdout()
-        said = output_error("standard output", error)
+        said = cannot_write("standard output", error)
         raise OutputError(said.message, "Send the output elsewhere, or free some space there.") from error
 
 

@@ -48,15 +48,15 @@ def plan_command(
 
     from depthlaw.planning.plan import plan
     from depthlaw.report.plan import plan_payload, plan_text
+    from depthlaw.reproduce.points import named_point, point_identity
 
-    identity = {"law": identity_of(fitted), "against": against}
+    identity = {"law": identity_of(fitted), "against": point_identity(against)}
     with output.run("plan", config=config, identity=identity) as folder:
         result = plan(fitted, config)
         payload, text = plan_payload(fitted, result), plan_text(fitted, result)
         if against is not None:
             from depthlaw.planning.plan import best_under
             from depthlaw.report.plan import other_text
-            from depthlaw.reproduce.points import named_point
 
             values, label = named_point(fitted, against)
             other = best_under(fitted, config, values)

@@ -29,7 +29,7 @@ def predict_command(
     points: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     loss: float | None = None,
     level: float | None = None,
-    draws: int = 400,
+    resamples: int = 400,
     seed: int = 0,
     options: LawOptions = AS_SAVED,
     format: Format = TEXT,
@@ -59,7 +59,7 @@ def predict_command(
         alone; least compute with nothing else.
     level
         Confidence level of the intervals; that of the fit by default.
-    draws
+    resamples
         Bootstrap refits, where intervals come from them.
     seed
         Seed of the resampling.
@@ -72,12 +72,12 @@ def predict_command(
             raise UsageError("--points holds the scales: leave the others and --loss out.")
         scales = _read_points(points, fitted)
     if loss is not None:
-        return _invert(fitted, loss, scales, level, draws, seed, format)
+        return _invert(fitted, loss, scales, level, resamples, seed, format)
 
     from depthlaw.planning.predict import predict_at
     from depthlaw.report.predict import prediction_payload, prediction_text
 
-    prediction = predict_at(fitted, level=level, draws=draws, seed=seed, **scales)
+    prediction = predict_at(fitted, level=level, resamples=resamples, seed=seed, **scales)
     format.emit(prediction_payload(fitted, prediction), prediction_text(fitted, prediction))
     return ExitCode.DONE if prediction.determined.all() else ExitCode.NOT_IDENTIFIED
 
@@ -87,7 +87,7 @@ def _invert(
     loss: float,
     scales: dict[str, Any],
     level: float | None,
-    draws: int,
+    resamples: int,
     seed: int,
     format: Format,
 ) -> int:
@@ -98,7 +98,7 @@ def _invert(
     for name, values in scales.items():
         if len(values) > 1:
             raise UsageError(f"--loss takes one value of --{name}, not {len(values)}.")
-    answers = reach(fitted, loss, level=level, draws=draws, seed=seed, **scales)
+    answers = reach(fitted, loss, level=level, resamples=resamples, seed=seed, **scales)
     format.emit(reach_payload(fitted, answers), reach_text(fitted, answers))
     unknown = all(a.answer is Answer.NOT_DETERMINED for a in answers)
     return ExitCode.NOT_IDENTIFIED if unknown else ExitCode.DONE

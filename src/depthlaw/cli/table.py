@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -59,7 +59,7 @@ class TableOptions:
 
     def read(self, source: Path) -> RunTable:
         """Read ``source`` with these options."""
-        return read_runs(source, **vars(self))
+        return read_runs(source, **{f.name: getattr(self, f.name) for f in fields(TableOptions)})
 
 
 AS_RECOGNISED = TableOptions()

@@ -23,7 +23,7 @@ from cattrs.errors import ClassValidationError
 
 from depthlaw.data.jsonio import canonical_json, plain
 from depthlaw.data.strict import CONVERTER, Problem, WrongType, problems_in
-from depthlaw.errors import ConfigError, UsageError
+from depthlaw.errors import ConfigError, UsageError, cannot_read
 
 T = TypeVar("T")
 Keys = tuple[str, ...]
@@ -168,12 +168,9 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file.") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: not valid TOML: not UTF-8 text.") from None
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}.") from None
+    except (OSError, ValueError) as error:
+        said = cannot_read(path, error)
+        raise ConfigError(said.message, said.hint) from None
     return _parse(text, str(path))
 
 

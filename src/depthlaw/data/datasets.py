@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from depthlaw.data.files import write_file
-from depthlaw.errors import InputError, unknown_name
+from depthlaw.errors import InputError, cannot_read, unknown_name
 from depthlaw.places import folders
 
 TIMEOUT_S = 20.0
@@ -104,7 +104,7 @@ def _verified(path: Path, dataset: Dataset) -> Path:
     try:
         found = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}.") from error
+        raise cannot_read(path, error) from error
     if found != dataset.sha256:
         raise InputError(
             f"{path} is not the published table (sha256 {found[:12]}…, expected {dataset.sha256[:12]}…).",

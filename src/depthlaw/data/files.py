@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from depthlaw.errors import OutputError
+from depthlaw.errors import ELSEWHERE, OutputError, cannot_write
 
 TEMPORARY = ".depthlaw-tmp"
 """How the names of unfinished files end; a killed process may leave one behind."""
 
 LOCK = ".lock"
 """The file in a folder by which one process holds it against others; it stays, empty."""
-
-_ELSEWHERE = "Choose another place (--out DIR)."
-_REASONS = {
-    errno.ENOSPC: ("no space left on the device", "Free some space and run the same command again."),
-    errno.EDQUOT: ("the disk quota is used up", "Free some space and run the same command again."),
-    errno.EFBIG: ("the file would exceed the size limit (ulimit -f)", "Raise the limit and run again."),
-    errno.EACCES: ("permission denied", _ELSEWHERE),
-    errno.EPERM: ("permission denied", _ELSEWHERE),
-    errno.EROFS: ("the file system is read-only", _ELSEWHERE),
-    errno.ENOTDIR: ("a file stands where a folder is needed", _ELSEWHERE),
-    errno.EEXIST: ("a file stands where a folder is needed", _ELSEWHERE),
-    errno.EISDIR: ("it is a folder, not a file", _ELSEWHERE),
-}
 
 
 def write_file(path: str | Path, data: bytes) -> None:
@@ -59,7 +45,7 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         # Renaming over a device such as /dev/stdout would replace it.
-        raise OutputError(f"cannot write {path}: not a regular file.", _ELSEWHERE)
+        raise OutputError(f"cannot write {path}: not a regular file.", ELSEWHERE)
     temporary = target.with_name(f".{target.name}.{os.getpid()}{TEMPORARY}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +58,7 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     except OSError as error:
         # The block may fail over other files, which is not about writing this one.
         if error.filename in (None, *map(str, (temporary, target, *target.parents))):
-            raise output_error(path, error) from error
+            raise cannot_write(path, error) from error
         raise
     finally:
         with suppress(OSError):
@@ -90,13 +76,7 @@ def make_folder(path: str | Path) -> None:
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise output_error(path, error) from error
-
-
-def output_error(path: str | Path, error: OSError) -> OutputError:
-    """Put an operating system's refusal to write ``path`` in words, with a way out."""
-    reason, hint = _REASONS.get(error.errno or 0, (error.strerror or str(error), _ELSEWHERE))
-    return OutputError(f"cannot write {path}: {reason}.", hint)
+        raise cannot_write(path, error) from error
 
 
 def sync_folder(path: Path) -> None:
@@ -121,7 +101,7 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        raise output_error(folder / LOCK, error) from error
+        raise cannot_write(folder / LOCK, error) from error
     try:
         if not _try_lock(descriptor):
             raise OutputError(

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from depthlaw.data.config import structure
 from depthlaw.data.files import write_file
 from depthlaw.data.jsonio import json_text
-from depthlaw.errors import ConfigError
+from depthlaw.errors import ConfigError, cannot_read
 
 SCHEMA = 1
 NAME = "manifest.json"
@@ -99,7 +99,7 @@ def read_manifest(folder: str | Path) -> Manifest:
     except FileNotFoundError:
         raise ConfigError(f"{folder} is not a run folder: it has no {NAME}.") from None
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}.") from None
+        raise ConfigError(cannot_read(path, error).message) from None
     except ValueError as error:
         raise damaged(folder, f"{error}.") from None
     schema = data.get("schema") if isinstance(data, dict) else None

@@ -11,7 +11,7 @@ from typing import Any
 from depthlaw.data.memory_readers import read_object, read_parquet
 from depthlaw.data.raw import RawTable, concatenate
 from depthlaw.data.text_readers import decode, read_delimited, read_json_array, read_json_lines
-from depthlaw.errors import InputError, UsageError, did_you_mean
+from depthlaw.errors import InputError, UsageError, cannot_read
 
 _GZIP, _PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")  # what is taken from a folder, or that + .gz
@@ -52,7 +52,7 @@ def _read_folder(folder: Path) -> RawTable:
     try:
         names = sorted(path.name for path in folder.iterdir() if path.is_file())
     except OSError as error:
-        raise InputError(f"{folder}: cannot be read ({error.strerror}).") from None
+        raise cannot_read(folder, error) from None
     names = [name for name in names if _ending(name) in _SUFFIXES and not name.startswith(".")]
     if not names:
         raise InputError(
@@ -92,12 +92,8 @@ def _bytes(path: Path, source: str) -> bytes:
     """Return the content of a file, unpacked when it is gzip (whatever its name)."""
     try:
         data = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{source}: there is no such file or folder.", _near_file(path)) from None
-    except OSError as error:
-        raise InputError(f"{source}: cannot be read ({error.strerror}).") from None
-    except ValueError as error:  # a path with a null byte in it
-        raise InputError(f"{source!r}: is not a path ({error}).") from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a null byte in it
+        raise cannot_read(source, error) from None
     if data.startswith(_GZIP):
         try:
             data = gzip.decompress(data)
@@ -108,11 +104,3 @@ def _bytes(path: Path, source: str) -> bytes:
     if not data.strip():
         raise InputError(f"{source}: is empty.")
     return data
-
-
-def _near_file(path: Path) -> str | None:
-    try:
-        near = did_you_mean(path.name, [other.name for other in path.parent.iterdir()])
-    except OSError:
-        return None
-    return None if near is None else f"Did you mean {path.parent / near}?"

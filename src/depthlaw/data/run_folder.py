@@ -10,9 +10,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from depthlaw.data import manifest as manifests
-from depthlaw.data.files import LOCK, atomic_file, output_error
+from depthlaw.data.files import LOCK, atomic_file
 from depthlaw.data.jsonio import json_text
 from depthlaw.data.manifest import Manifest, now, record_of, write_manifest
+from depthlaw.errors import cannot_write
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -136,7 +137,7 @@ class Run:
             with open(self._folder / LOG, "a", encoding="utf-8") as file:
                 file.write(f"{now()} {line}\n")
         except OSError as error:
-            raise output_error(self._folder / LOG, error) from error
+            raise cannot_write(self._folder / LOG, error) from error
 
     def record(self, **changes: Any) -> None:
         """Change fields of the manifest, on the disk first.

@@ -16,11 +16,11 @@ from typing import Any
 from depthlaw.data import manifest as manifests
 from depthlaw.data.config import differing_keys, hash_of, identity_of
 from depthlaw.data.environment import package_versions
-from depthlaw.data.files import LOCK, TEMPORARY, locked, make_folder, output_error
+from depthlaw.data.files import LOCK, TEMPORARY, locked, make_folder
 from depthlaw.data.jsonio import canonical_json, plain
 from depthlaw.data.manifest import Manifest, damaged, now, read_manifest, record_of, write_manifest
 from depthlaw.data.run_folder import LOG, Run, path_of
-from depthlaw.errors import ConfigError, DepthlawError, OutputError
+from depthlaw.errors import ConfigError, DepthlawError, OutputError, cannot_write
 
 __all__ = ["Run", "open_run"]
 
@@ -92,7 +92,7 @@ def open_run(
         try:
             run = Run(folder, _settle(folder, fresh, resume=resume))
         except OSError as error:
-            raise output_error(folder, error) from error
+            raise cannot_write(folder, error) from error
         try:
             yield run
         except BaseException as error:
@@ -113,7 +113,7 @@ def _refuse_foreign(folder: Path) -> None:
     try:
         names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     except OSError as error:
-        raise output_error(folder, error) from error
+        raise cannot_write(folder, error) from error
     theirs = sorted(name for name in names - {LOCK, LOG} if not name.endswith(TEMPORARY))
     if theirs and manifests.NAME not in names:
         raise ConfigError(

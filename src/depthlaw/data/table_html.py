@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from depthlaw.data.html import result_html
 
 if TYPE_CHECKING:
     from depthlaw.data.table import RunTable
@@ -13,20 +14,14 @@ if TYPE_CHECKING:
 
 def table_html(table: RunTable) -> str:
     """Return what was read as HTML: how each column was understood, its range, the history, the notices."""
-    rows = []
+    rows: list[list[object]] = []
     for use in table.mapping:
         values = table.columns.get(use.name)
         if values is None or not np.isfinite(values).any():
             span = ["", "", ""]
         else:
             span = [f"{np.nanmin(values):.6g}", f"{np.nanmax(values):.6g}", str(len(np.unique(values)))]
-        cells = [use.name, use.source, use.unit, use.how, *span]
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    head = "".join(f"<th>{name}</th>" for name in ("", "column", "unit", "how", "from", "to", "distinct"))
-    lines = [*table.history, *(notice.message for notice in table.notices)]
-    notes = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return (
-        f"<div><b>{table.n_runs} runs</b> from {escape(table.source)}"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-        f"{f'<ul>{notes}</ul>' if notes else ''}</div>"
-    )
+        rows.append([use.name, use.source, use.unit, use.how, *span])
+    head = ("", "column", "unit", "how", "from", "to", "distinct")
+    notes = [*table.history, *(notice.message for notice in table.notices)]
+    return result_html(f"{table.n_runs} runs from {table.source}", head, rows, notes)

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Protocol
 from depthlaw.data.text_files import find_text_files, has_text_ending, read_text_file, read_text_stream
 from depthlaw.data.text_hub import HubText
 from depthlaw.data.text_records import Document, Record, RecordReader, number
-from depthlaw.errors import InputError, UsageError, did_you_mean
+from depthlaw.errors import InputError, UsageError, cannot_read, no_such_file
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _HASHED = 8 << 20  # bytes taken from either end of a file for its identity
@@ -93,7 +93,7 @@ def open_text(
         if path.is_dir():
             return FilesText(name, path, find_text_files(path), reader)
         if not path.exists():
-            raise InputError(f"{name}: there is no such file or folder.", _way_out(path))
+            raise no_such_file(name, "A data set of the hub is written hf:org/name.")
         return FilesText(name, path.parent, (path,), reader)
     if isinstance(source, Sequence) and not isinstance(source, bytes) and all(map(_is_text, source)):
         return MemoryText(tuple(source))
@@ -106,14 +106,6 @@ def _is_text(item: object) -> bool:
 
 def _is_local(name: str) -> bool:
     return Path(name).exists() or has_text_ending(Path(name)) or Path(name).parent.is_dir()
-
-
-def _way_out(path: Path) -> str:
-    try:
-        near = did_you_mean(path.name, [other.name for other in path.parent.iterdir()])
-    except OSError:
-        near = None
-    return f"Did you mean {path.parent / near}?" if near else "A data set of the hub is written hf:org/name."
 
 
 @dataclass(frozen=True)
@@ -147,7 +139,7 @@ class FilesText:
             try:
                 _add_file(digest, path, self._label(path))
             except OSError as error:
-                raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+                raise cannot_read(path, error) from error
         return digest.hexdigest()
 
     def documents(self, skip: int = 0) -> Iterator[Document]:

@@ -15,7 +15,7 @@ from typing import IO, Any, BinaryIO, cast
 
 from depthlaw.data.text_records import Record, RecordReader
 from depthlaw.data.text_retry import TRANSIENT_ERRNOS
-from depthlaw.errors import InputError
+from depthlaw.errors import InputError, cannot_read
 
 SEPARATOR = "<|endoftext|>"
 """A line of its own that ends a document in plain text files."""
@@ -56,7 +56,7 @@ def find_text_files(folder: Path) -> tuple[Path, ...]:
             and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         ]
     except OSError as error:
-        raise InputError(f"{folder}: cannot be read ({error.strerror}).") from error
+        raise cannot_read(folder, error) from error
     if not found:
         raise InputError(
             f"{folder}: this folder holds no text.",
@@ -98,7 +98,7 @@ def read_text_file(path: Path, label: str, reader: RecordReader) -> Iterator[Rec
             raise InputError(f"{label}: the packed data are damaged ({error}).", _DAMAGED) from error
         if error.errno in TRANSIENT_ERRNOS:
             raise
-        raise InputError(f"{label}: cannot be read ({error.strerror}).") from error
+        raise cannot_read(label, error) from error
     except (EOFError, zlib.error) as error:
         raise InputError(f"{label}: the packed data are damaged ({error}).", _DAMAGED) from error
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from depthlaw.data.bounds import check_counts
 from depthlaw.data.config import LOCAL
-from depthlaw.errors import UsageError
+from depthlaw.data.text_limit import parse_limit
 
 DEPTH_LAW = (5.0805, 1.201390266418457)
 """c and alpha of the paper's depth term c·depth^-alpha, nats per token (App. B.3)."""
@@ -27,7 +28,15 @@ class AblateConfig:
     samples
         Orders that "shuffle middle" draws.
     seed
-        Of these draws.
+        Of these draws, and of the inputs of laboratory students.
+    depth
+        Students of a laboratory run to take, by their depth; the deepest of each rho by default.
+    rho
+        Students by the correlation of their teacher's blocks; all by default.
+    replica
+        Students by the number of their teacher; the first by default.
+    temperature
+        Students by temperature; the highest by default.
     limit
         How much text: "800", "800 documents" or "8k tokens"; all of it by default.
     max_length
@@ -58,6 +67,10 @@ class AblateConfig:
     drop: int | None = None
     samples: int = 5
     seed: int = 0
+    depth: tuple[int, ...] = ()
+    rho: tuple[float, ...] = ()
+    replica: tuple[int, ...] = ()
+    temperature: tuple[float, ...] = ()
     limit: str | None = None
     max_length: int = 512
     depth_law: tuple[float, float] = DEPTH_LAW
@@ -78,9 +91,8 @@ class AblateConfig:
         return asked if self.drop is None else (*asked, f"skip window {self.drop}")
 
     def __post_init__(self) -> None:
-        if self.max_length < 2:
-            raise UsageError(f"max_length must be at least 2, not {self.max_length}.")
-        for name in ("samples", "drop", "batch_size"):
-            value = getattr(self, name)
-            if isinstance(value, int) and value < 1:
-                raise UsageError(f"{name} must be at least 1, not {value}.")
+        check_counts(self, 2, "max_length")
+        check_counts(self, 1, "samples", "drop", "batch_size")
+        check_counts(self, 0, "seed")
+        if self.limit is not None:
+            parse_limit(self.limit)

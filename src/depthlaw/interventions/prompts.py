@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from depthlaw.errors import InputError, UsageError
+from depthlaw.errors import InputError, UsageError, cannot_read
 
 _TARGETS = ("target", "attribute", "object", "answer")
 """Keys that hold the target; ``attribute`` is the known-facts layout."""
@@ -63,9 +63,8 @@ def read_prompts(path: str | Path, limit: int | None = None) -> tuple[Prompt, ..
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(f"{path}: cannot be read ({reason}).") from None
+    except (OSError, ValueError) as error:
+        raise cannot_read(path, error) from None
     prompts = [_prompt(entry, where) for where, entry in _entries(text, path)]
     if not prompts:
         raise InputError(f"{path}: there are no prompts in it.")

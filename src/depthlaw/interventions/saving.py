@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from depthlaw.errors import DepthlawError, InputError, OutputError, UsageError
+from depthlaw.errors import DepthlawError, InputError, OutputError, UsageError, cannot_write
 from depthlaw.interventions.execution import run_plan
 from depthlaw.interventions.plan import Plan
 from depthlaw.models import LanguageModel, load_model
 from depthlaw.models.checks import check_tokens, difference
+from depthlaw.models.writing import new_folder
 
 _TOKENS = 24
 
@@ -49,9 +48,7 @@ def save_plan(lm: LanguageModel, plan: Plan, folder: str | Path) -> Path:
     if not plan.sequential:
         raise UsageError(f'plan "{plan.name}" runs blocks side by side; no saved model can do that.')
     target = refuse_full(folder)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        temporary.mkdir(parents=True)
+    with new_folder(target) as temporary:
         rebuilt = rebuild(lm, plan.executed)
         rebuilt.save_pretrained(temporary, safe_serialization=True)
         if lm.tokenizer is not None:
@@ -63,13 +60,6 @@ def save_plan(lm: LanguageModel, plan: Plan, folder: str | Path) -> Path:
                 f"(relative difference {gap:.1e}).",
                 "This family's config cannot express the plan; use the plan itself.",
             )
-        if target.exists():
-            target.rmdir()
-        temporary.rename(target)
-    except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror or error}.") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return target
 
 
@@ -82,7 +72,11 @@ def refuse_full(folder: str | Path) -> Path:
         When there is something in it; better said before hours of measuring than after.
     """
     target = Path(folder)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+    try:
+        full = target.exists() and (not target.is_dir() or any(target.iterdir()))
+    except OSError as error:
+        raise cannot_write(target, error) from error
+    if full:
         raise OutputError(f"{target} is not an empty folder.", "Choose another one to save the model in.")
     return target
 

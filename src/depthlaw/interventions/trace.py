@@ -14,9 +14,10 @@ from depthlaw.data.config import to_dict
 from depthlaw.data.store import Run, open_run
 from depthlaw.errors import Notice, UsageError
 from depthlaw.interventions.cells import cells_of, reads_of
+from depthlaw.interventions.corruption import draw, embeddings, spread
 from depthlaw.interventions.grouping import in_groups
 from depthlaw.interventions.invariants import assert_invariants, tokens_needed
-from depthlaw.interventions.noise import Noise, draw, embeddings, parse_noise, spread
+from depthlaw.interventions.noise import Noise, parse_noise
 from depthlaw.interventions.opening import identity, language_model
 from depthlaw.interventions.passes import run_passes
 from depthlaw.interventions.positions import Placed, place

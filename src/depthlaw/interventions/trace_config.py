@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from depthlaw.data.bounds import check_counts
 from depthlaw.data.config import LOCAL
 from depthlaw.errors import UsageError
 from depthlaw.interventions.noise import parse_noise
@@ -64,9 +65,7 @@ class TraceConfig:
 
     def __post_init__(self) -> None:
         parse_noise(self.noise)
-        for name in ("samples", "window", "span", "limit", "batch_size"):
-            value = getattr(self, name)
-            if isinstance(value, int) and value < 1:
-                raise UsageError(f"{name} must be at least 1, not {value}.")
+        check_counts(self, 1, "samples", "window", "span", "limit", "batch_size")
+        check_counts(self, 0, "seed")
         if not self.restore:
             raise UsageError("restore names nothing.", "block, attention, mlp.")

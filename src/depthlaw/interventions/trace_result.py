@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from depthlaw.data.html import result_html
 from depthlaw.errors import Notice, UsageError, unknown_name
 from depthlaw.interventions.effects import Effects, average_effects
 from depthlaw.interventions.groups import Group, find_groups
-from depthlaw.interventions.html import html
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,7 +122,7 @@ class TraceResult:
         names = ("text", "subject", "target", "p_clean", "p_corrupt", "p_corrupt_stderr", "rank_clean")
         title = f"{self.model}: {self.depth} blocks, noise {self.noise}, {self.samples} draws"
         rows = [[row[name] for name in names] for row in self.rows]
-        return html(title, names, rows, [notice.message for notice in self.notices])
+        return result_html(title, names, rows, [notice.message for notice in self.notices])
 
     def effects(self, kind: str = "block", *, known_only: bool = False) -> Effects | None:
         """Average over prompts; ``None`` when there are none.

@@ -30,6 +30,8 @@ class StopRequest:
 def deferred_signals() -> Iterator[StopRequest]:
     """Turn the first SIGINT or SIGTERM into a request; a second one acts at once.
 
+    A request that the block has not followed becomes `KeyboardInterrupt` at its end.
+
     Outside the main thread, where signals cannot be handled, it does nothing.
     """
     request = StopRequest()
@@ -48,6 +50,8 @@ def deferred_signals() -> Iterator[StopRequest]:
         yield request
     finally:
         _restore(before)
+    if request.requested:
+        raise KeyboardInterrupt  # it came too late for the block to see it
 
 
 def _restore(handlers: Mapping[int, Any]) -> None:

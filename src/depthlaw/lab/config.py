@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+from depthlaw.data.bounds import check_counts, check_finite, check_positive
 from depthlaw.data.config import LOCAL
 from depthlaw.errors import UsageError
 from depthlaw.numerics.runge_kutta import BY_ORDER, Tableau, from_flat
@@ -134,7 +135,7 @@ class LabConfig:
     device
         ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
     threads
-        CPU threads; all cores that this process may use when not given.
+        CPU threads; when not given OMP_NUM_THREADS, else all cores that this process may use.
     checkpoint_every
         Time between checkpoints of a run with a folder: 60s, 5m, 1h.
     """
@@ -204,32 +205,14 @@ def seconds(text: str) -> float:
 
 def _check_numbers(config: LabConfig) -> None:
     student = config.student
-    whole = {
-        "student.depths": min(student.depths, default=1),
-        "width": config.width,
-        "hidden": config.hidden,
-        "classes": config.classes,
-        "steps": config.steps,
-        "batch": config.batch,
-        "test_batches": config.test_batches,
-        "log_every": config.log_every,
-        "replicates": config.replicates,
-        "teacher.depth": config.teacher.depth,
-    }
-    for name, value in whole.items():
-        if value < 1:
-            raise UsageError(f"{name} is {value}, and must be at least 1.")
-    for name in ("seed", "first_replicate", "test_every"):
-        if getattr(config, name) < 0:
-            raise UsageError(f"{name} is {getattr(config, name)}, and must not be negative.")
-    if not config.rate.base > 0:
-        raise UsageError(f"rate.base is {config.rate.base}, and must be positive.")
+    check_counts(config, 1, "student.depths", "teacher.depth", "width", "hidden", "classes", "steps", "batch")
+    check_counts(config, 1, "test_batches", "log_every", "replicates", "threads")
+    check_counts(config, 0, "seed", "first_replicate", "test_every")
+    check_positive(config, "rate.base", "temperatures")
+    check_finite(config, "student.tableau")
     for rho in config.rho:
         if not 0 <= rho <= 1:
-            raise UsageError(f"rho is {rho}, and must be from 0 to 1.")
-    for temperature in config.temperatures:
-        if not 0 < temperature < math.inf:
-            raise UsageError(f"a temperature is {temperature}, and must be positive.")
+            raise UsageError(f"rho must be from 0 to 1, not {rho:g}.")
     for name, values in (("rho", config.rho), ("student.depths", student.depths)):
         if not values:
             raise UsageError(f"{name} is empty.", "Give at least one.")
@@ -240,8 +223,6 @@ def _check_numbers(config: LabConfig) -> None:
     ):
         if len(set(values)) < len(values):
             raise UsageError(f"{name} holds a value twice: {', '.join(map(str, values))}.")
-    if config.threads is not None and config.threads < 1:
-        raise UsageError(f"threads is {config.threads}, and must be at least 1.")
 
 
 def _check_combination(config: LabConfig) -> None:

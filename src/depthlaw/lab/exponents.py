@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from depthlaw.data.html import result_html
 from depthlaw.errors import FitError
 from depthlaw.lab.streams import Purpose, generator
 from depthlaw.laws.fit import fit
@@ -89,6 +90,14 @@ class Exponents:
         import pyarrow as pa
 
         return pa.Table.from_pylist([vars(row) for row in self.rows]) if self.rows else pa.table({})
+
+    def _repr_html_(self) -> str:
+        names = ("rho", "temperature", "step", "form", "alpha", "status")
+        rows = [
+            (*(getattr(row, name) for name in names[:5]), (row.low, row.high), row.status)
+            for row in self.rows
+        ]
+        return result_html("depth exponents", (*names[:5], "interval", "status"), rows)
 
     def select(self, **what: Any) -> tuple[Exponent, ...]:
         """Return the exponents whose fields have these values: ``select(rho=1.0, form="power")``."""

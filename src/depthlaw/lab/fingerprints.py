@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from depthlaw.data.html import result_html
 from depthlaw.errors import FitError
 from depthlaw.lab.config import LabConfig
 from depthlaw.lab.engine import StudentKey
@@ -59,6 +60,10 @@ class Fingerprints:
     def to_table(self) -> pa.Table:
         """Return the summary of every student."""
         return self.students
+
+    def _repr_html_(self) -> str:
+        rows = [list(row.values()) for row in self.students.to_pylist()]
+        return result_html("geometry of trained students", self.students.column_names, rows)
 
 
 @dataclass(frozen=True)

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
-from typing import TYPE_CHECKING, Any, Literal  # noqa: F401 - the flags of FitConfig are resolved here
+from typing import Any, Literal  # noqa: F401 - the flags of FitConfig are resolved here
 
 import numpy as np
 from numpy.typing import NDArray
 
+from depthlaw.data.bounds import check_counts
+from depthlaw.data.columns import QUANTITIES
 from depthlaw.data.config import replaced
 from depthlaw.data.runs import RunTable, read_runs
-from depthlaw.errors import DepthlawError, FitError, Notice
-from depthlaw.laws.candidates import Candidate, default_candidates, largest_shapes, with_nominal_params
+from depthlaw.errors import DepthlawError, FitError, Notice, unknown_name
+from depthlaw.laws.candidates import (
+    NOMINAL,
+    Candidate,
+    default_candidates,
+    largest_shapes,
+    with_nominal_params,
+)
+from depthlaw.laws.comparison import Comparison, Contender, sentence
 from depthlaw.laws.config import FitConfig
-from depthlaw.laws.form import BoundForm, Form, bind
+from depthlaw.laws.form import BoundForm, bind
+from depthlaw.laws.identify import Gap, gaps_before
 from depthlaw.laws.optimum import EXACT, Optimum, curvature, find_optimum
 from depthlaw.laws.uncertainty import Groups, groups_of
 from depthlaw.numerics.resampling import refit
 from depthlaw.numerics.terms import Array
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-TIE = 2.0
-"""Difference in AICc below which two forms are level (Burnham and Anderson 2002, §2.6)."""
 SPLITS, HELD_OUT = 10, 0.2
 
 
@@ -45,106 +49,9 @@ class CompareConfig(FitConfig):
     forms: tuple[str, ...] = ()
     splits: int = SPLITS
 
-
-@dataclass(frozen=True)
-class Contender:
-    """How one form fared.
-
-    Attributes
-    ----------
-    name, form
-        Which one.
-    n_params
-        Free parameters.
-    mse
-        Mean squared log residual of the rows it was fitted to.
-    aic, aicc, bic
-        See `laws.result.Quality`; by rows, so too sure where rows are checkpoints.
-    held_out
-        Root mean squared log residual of rows held out at random, mean over splits.
-    held_out_spread
-        Standard deviation of that over splits.
-    extrapolated
-        Root mean squared log residual of the largest shapes when fitted to the others.
-    extrapolated_bias
-        Mean log residual there: negative when the law is too hopeful about large models.
-    by_group
-        Mean log residual in the lower, middle and upper third of each scale.
-    problem
-        Why it could not be fitted, empty otherwise.
-    """
-
-    name: str
-    form: Form
-    n_params: int = 0
-    mse: float = np.nan
-    aic: float = np.nan
-    aicc: float = np.nan
-    bic: float = np.nan
-    held_out: float = np.nan
-    held_out_spread: float = np.nan
-    extrapolated: float = np.nan
-    extrapolated_bias: float = np.nan
-    by_group: Mapping[str, tuple[float, float, float]] | None = None
-    problem: str = ""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Forms side by side, best first.
-
-    Attributes
-    ----------
-    contenders
-        By AICc; those that could not be fitted at the end.
-    asked
-        Name of the form that the question was about, the first one given.
-    n_runs, n_groups
-        Rows, and independent runs among them.
-    sentence
-        The result in plain words.
-    """
-
-    contenders: tuple[Contender, ...]
-    asked: str
-    n_runs: int
-    n_groups: int
-    sentence: str
-    notices: tuple[Notice, ...]
-    source: str
-    history: tuple[str, ...]
-
-    def __getitem__(self, name: str) -> Contender:
-        for contender in self.contenders:
-            if contender.name == name:
-                return contender
-        raise KeyError(name)
-
-    def to_table(self) -> pa.Table:
-        """One row a form."""
-        import pyarrow as pa
-
-        keys = ("name", "n_params", "mse", "aic", "aicc", "bic", "held_out", "held_out_spread",
-                "extrapolated", "extrapolated_bias", "problem")  # fmt: skip
-        return pa.table({key: [getattr(c, key) for c in self.contenders] for key in keys})
-
-    def _repr_html_(self) -> str:
-        cells = [
-            (
-                c.name,
-                c.n_params,
-                f"{c.aicc:.1f}",
-                f"{100 * c.held_out:.2f} %",
-                f"{100 * c.extrapolated:.2f} %",
-            )
-            if not c.problem
-            else (c.name, "–", "–", "–", c.problem)
-            for c in self.contenders
-        ]
-        head = ("form", "params", "AICc", "held out", "largest out")
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(str(v))}</td>' for v in row)}</tr>" for row in cells)
-        titles = "".join(f"<th>{h}</th>" for h in head)
-        return f"<table><caption>{escape(self.sentence)}</caption><tr>{titles}</tr>{rows}</table>"
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_counts(self, 1, "splits")
 
 
 def compare(table: RunTable | Any, config: CompareConfig | None = None, **settings: Any) -> Comparison:
@@ -166,11 +73,15 @@ def compare(table: RunTable | Any, config: CompareConfig | None = None, **settin
     """
     config = replaced(CompareConfig, config, settings)
     table = table if isinstance(table, RunTable) else read_runs(table)
+    table.require("loss")
     columns = with_nominal_params({name: table[name] for name in table.columns if name != "loss"})
     columns = {name: values for name, values in columns.items() if np.all(values > 0)}
     asked = config.resolve(table.columns)
     if config.forms:
         forms = [replace(config, form=text).resolve(columns) for text in config.forms]
+        for scale in (scale for form in forms for scale in form.scales):
+            if scale not in (*QUANTITIES, NOMINAL):
+                raise unknown_name("scale", scale, columns)
         candidates: Sequence[Candidate] = [Candidate(str(form), form) for form in forms]
     else:
         table.require(*asked.scales)
@@ -182,7 +93,7 @@ def compare(table: RunTable | Any, config: CompareConfig | None = None, **settin
         raise FitError(f"no form could be fitted: {contenders[0].problem}")
     ranked = (*fitted, *(c for c in contenders if c.problem))
     n_groups = groups.count or table.n_runs
-    notices = list(table.notices)
+    notices = [*table.notices, *_gaps(fitted, columns)]
     if groups.index is not None:
         message = (
             f"criteria count {table.n_runs} rows as independent, but they are checkpoints of {n_groups} "
@@ -199,6 +110,22 @@ def compare(table: RunTable | Any, config: CompareConfig | None = None, **settin
         source=table.source,
         history=table.history,
     )
+
+
+def _gaps(fitted: Sequence[Contender], columns: Mapping[str, Array]) -> list[Notice]:
+    """What the table leaves open in the forms compared: a form may predict well and have no exponent."""
+    gaps: dict[tuple[object, ...], Gap] = {}
+    for contender in fitted:
+        for gap in gaps_before(contender.form, {s: columns[s] for s in contender.form.scales}):
+            gaps.setdefault((gap.scales, gap.reason), gap)
+    return [
+        Notice(
+            "not-identified",
+            f"{' and '.join(gap.scales)}: {gap.reason}; whichever form is preferred, no exponent there is "
+            f"identified: {gap.remedy}.",
+        )
+        for gap in gaps.values()
+    ]
 
 
 def _contest(
@@ -271,37 +198,3 @@ def _thirds(scale: Array, residual: Array) -> tuple[float, float, float]:
     group: NDArray[np.intp] = np.digitize(scale, edges, right=True)
     means = [float(residual[group == g].mean()) if (group == g).any() else np.nan for g in range(3)]
     return means[0], means[1], means[2]
-
-
-def sentence(ranked: Sequence[Contender], asked: str) -> str:
-    """The result in plain words: who wins, by how much, and which terms do nothing.
-
-    Parameters
-    ----------
-    ranked
-        Best AICc first, those that could not be fitted last.
-    """
-    fitted = [c for c in ranked if not c.problem]
-    best = fitted[0]
-    own = next((c for c in fitted if c.name == asked), None)
-    level = [c.name for c in fitted[1:] if c.aicc - best.aicc < TIE]
-    parts = [
-        f"{best.name} is preferred by AICc" if not level else f"{best.name} is level with {', '.join(level)}"
-    ]
-    rivals = [c for c in fitted if c.name not in (best.name, *level)]
-    if rivals:
-        parts.append(f"{rivals[0].name} is {rivals[0].aicc - best.aicc:.1f} behind")
-    text = "; ".join(parts) + "."
-    if own is None:
-        return text
-    for contender in fitted:
-        less = set(own.form.scales) - set(contender.form.scales)
-        if len(less) == 1 and set(contender.form.scales) < set(own.form.scales):
-            (scale,) = less
-            if contender.aicc <= own.aicc:
-                text += (
-                    f" The {scale} term does nothing for the fit: leave it out, its exponent has no meaning."
-                )
-    if own is not best and own.name not in level and best.form.scales[0] in ("params", "nominal_params"):
-        text += " The parameter count alone describes these losses better than width and depth apart."
-    return text

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
+from depthlaw.data.bounds import check_counts, check_level
 from depthlaw.errors import UsageError
 from depthlaw.laws.form import Form
 from depthlaw.numerics.losses import Huber, Loss, Squares
 
 
 @dataclass(frozen=True)
-class FitConfig:
-    """How to fit a law.
+class LawConfig:
+    """Which law to fit, and by what measure.
 
     Attributes
     ----------
@@ -28,8 +30,6 @@ class FitConfig:
         Parameters held at a value, for example alpha_depth=1.
     tie
         Exponents held equal, for example alpha_width=alpha_depth.
-    level
-        Confidence level of the intervals.
     objective
         mse of the log residuals, or huber, which outliers pull less.
     delta
@@ -37,14 +37,8 @@ class FitConfig:
     errors
         What counts as independent: rows, clusters (checkpoints of one run), or auto: clusters if there are
         any.
-    intervals
-        profile (likelihood), bootstrap, or auto: profile, but bootstrap for huber and for clusters.
-    resamples
-        Resamples of a bootstrap.
     starts
         Starting points of the optimiser, at least 64.
-    seed
-        Seed of the random starting points and of the resamples.
     """
 
     form: str = "auto"
@@ -52,36 +46,20 @@ class FitConfig:
     depth_offset: float = 0.0
     fix: dict[str, float] = field(default_factory=dict)
     tie: tuple[str, ...] = ()
-    level: float = 0.95
     objective: Literal["mse", "huber"] = "mse"
     delta: float = 1e-3
     errors: Literal["auto", "rows", "clusters"] = "auto"
-    intervals: Literal["auto", "profile", "bootstrap"] = "auto"
-    resamples: int = 1000
     starts: int = 128
-    seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.level < 1.0:
-            raise UsageError(f"level {self.level:g} is not a confidence level.", "Use a share such as 0.95.")
         if self.starts < 64:
             raise UsageError(f"{self.starts} starts are too few to trust their agreement.", "Use 64 or more.")
-        if self.seed < 0:
-            raise UsageError(f"seed {self.seed} is negative.", "Use a whole number from 0.")
-        if self.resamples < 100:
-            raise UsageError(f"{self.resamples} resamples are too few for an interval.", "Use 100 or more.")
-        if not self.delta > 0:
-            raise UsageError(f"delta {self.delta:g} is not positive.", "It is in log units: 0.001 is 0.1 %.")
-        if self.objective == "huber" and self.intervals == "profile":
+        check_counts(self, 64, "starts")
+        if not 0 < self.delta < math.inf:
             raise UsageError(
-                "the Huber objective is no likelihood and has no profile intervals.",
-                "Use --intervals bootstrap.",
+                f"delta must be positive and finite, not {self.delta:g}.",
+                "It is in log units: 0.001 is 0.1 %.",
             )
-
-    @property
-    def loss(self) -> Loss:
-        """The objective on log residuals."""
-        return Huber(self.delta) if self.objective == "huber" else Squares()
 
     def resolve(self, columns: Collection[str]) -> Form:
         """The form that is meant for a table with these columns.
@@ -120,3 +98,42 @@ class FitConfig:
         if self.depth_offset and "depth" not in form.scales:
             raise UsageError("--depth-offset is set, but the form has no depth term.")
         return form.with_offsets({"depth": self.depth_offset}) if self.depth_offset else form
+
+
+@dataclass(frozen=True)
+class FitConfig(LawConfig):
+    """How to fit a law.
+
+    Attributes
+    ----------
+    level
+        Confidence level of the intervals.
+    intervals
+        profile (likelihood), bootstrap, or auto: profile, but bootstrap for huber and for clusters.
+    resamples
+        Resamples of a bootstrap.
+    seed
+        Seed of the random starting points and of the resamples.
+    """
+
+    level: float = 0.95
+    intervals: Literal["auto", "profile", "bootstrap"] = "auto"
+    resamples: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_level(self.level)
+        check_counts(self, 0, "resamples", "seed")
+        if self.resamples < 100:
+            raise UsageError(f"{self.resamples} resamples are too few for an interval.", "Use 100 or more.")
+        if self.objective == "huber" and self.intervals == "profile":
+            raise UsageError(
+                "the Huber objective is no likelihood and has no profile intervals.",
+                "Use --intervals bootstrap.",
+            )
+
+    @property
+    def loss(self) -> Loss:
+        """The objective on log residuals."""
+        return Huber(self.delta) if self.objective == "huber" else Squares()

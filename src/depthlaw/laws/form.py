@@ -68,9 +68,11 @@ class Form:
         # A tie has a follower; one that is fixed leads instead.
         ordered = tuple((b, a) if a in self.fixed and b not in self.fixed else (a, b) for a, b in self.tied)
         object.__setattr__(self, "tied", ordered)
-        for name in self.offsets:
+        for name, offset in self.offsets.items():
             if name not in self.scales:
                 raise unknown_name("scale", name, self.scales)
+            if not np.isfinite(offset):
+                raise UsageError(f"{name} offset {offset:g} is not a finite number.")
         for name, value in self.fixed.items():
             low = np.nextafter(0.0, 1.0) if name.startswith("c_") else 0.0
             if not (low <= value < np.inf) or (name.startswith("alpha_") and value > LARGEST_EXPONENT):
@@ -174,20 +176,23 @@ def to_value(name: str, coordinate: float) -> float:
 
 
 def shifted_log(scale: str, values: Array, offset: float) -> Array:
-    """ln(x − offset), refusing scales that the offset makes zero or negative.
+    """ln(x − offset) of values (points,), refusing those that the offset makes zero or negative.
 
     Raises
     ------
     UsageError
-        If a value is not above the offset.
+        If a value is not positive, or not above the offset.
     """
     shifted = values - offset
-    if not (shifted > 0).all():
-        raise UsageError(
-            f"{scale} offset {offset:g} is not below the smallest {scale}, {values.min():g}.",
-            f"Use an offset smaller than {values.min():g}, or exclude those runs.",
-        )
-    return np.log(shifted)
+    bad = values[~(shifted > 0)]
+    if not len(bad):
+        return np.log(shifted)
+    if offset == 0 or not bad.min() > 0:
+        raise UsageError(f"{scale} must be positive, not {bad.min():g}.")
+    raise UsageError(
+        f"{scale} offset {offset:g} is not below the smallest {scale}, {bad.min():g}.",
+        f"Use an offset smaller than {bad.min():g}, or exclude those runs.",
+    )
 
 
 def bind(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from depthlaw.errors import Notice, UsageError
+from depthlaw.data.html import result_html
+from depthlaw.errors import Notice, UsageError, did_you_mean, unknown_name
 from depthlaw.laws.form import Form, shifted_log
 from depthlaw.numerics.losses import Huber, Loss, Squares
 from depthlaw.numerics.terms import Array
@@ -195,17 +195,17 @@ class Fit:
         for estimate in self.params:
             if estimate.name == name:
                 return estimate
-        raise KeyError(name)
+        raise unknown_name("parameter", str(name), [estimate.name for estimate in self.params])
 
     def terms(
-        self, scales: Mapping[str, Array] | None = None, *, point: Array | None = None
+        self, scales: Mapping[str, ArrayLike] | None = None, *, point: Array | None = None
     ) -> dict[str, Array]:
         """The loss split into its terms.
 
         Parameters
         ----------
         scales
-            Arrays of equal shape for every scale of the form; ``None`` for the fitted rows.
+            Numbers or arrays for every scale of the form, which broadcast; ``None`` for the fitted rows.
         point
             (params,) another point of the form; ``None`` for the best-fitting one.
 
@@ -217,25 +217,44 @@ class Fit:
         Raises
         ------
         UsageError
-            If a scale is missing or not above its offset.
+            If a scale is missing, no number, not positive or not above its offset.
         """
-        scales = self.data if scales is None else scales
         point = self.point if point is None else point
-        missing = [s for s in self.form.scales if s not in scales]
-        if missing:
-            raise UsageError(f"the law {self.form} needs a value for {', '.join(missing)}.")
+        arrays = self._arrays(self.data if scales is None else scales)
         split = {}
-        for k, scale in enumerate(self.form.scales):
-            log_x = shifted_log(scale, np.asarray(scales[scale], float), self.form.offsets.get(scale, 0.0))
+        for k, (scale, values) in enumerate(zip(self.form.scales, arrays, strict=True)):
+            log_x = shifted_log(scale, values, self.form.offsets.get(scale, 0.0))
             split[scale] = np.exp(point[2 * k] - point[2 * k + 1] * log_x)
-        shape = next(iter(split.values())).shape
-        split["floor"] = np.full(shape, point[-1])
+        split["floor"] = np.full(arrays[0].shape, point[-1])
         return split
 
-    def predict(self, scales: Mapping[str, Array] | None = None) -> Array:
-        """Loss at the best-fitting point; arguments as `terms`."""
+    def predict(self, scales: Mapping[str, ArrayLike] | None = None, **by_name: ArrayLike) -> Array:
+        """Loss at the best-fitting point: ``law.predict(width=4096, depth=32, tokens=1e12)``.
+
+        Takes scales by name or, as `terms` does, in a mapping; without any, predicts the fitted rows.
+        """
+        for name in by_name:
+            if name not in self.form.scales:
+                raise unknown_name(f"scale of the law {self.form}", name, self.form.scales)
+        if by_name:
+            scales = by_name if scales is None else {**scales, **by_name}
         total: Array = np.sum(list(self.terms(scales).values()), axis=0)
         return total
+
+    def _arrays(self, scales: Any) -> list[Array]:
+        """The scales of the form as arrays of one shape."""
+        example = f"For example predict({', '.join(f'{s}=…' for s in self.form.scales)})."
+        if not isinstance(scales, Mapping):
+            raise UsageError(f"scales are given by name, not as {type(scales).__name__}.", example)
+        for name in self.form.scales:
+            if name not in scales:
+                near = did_you_mean(name, map(str, scales))
+                hint = example if near is None else f'"{near}" is not a scale of it.'
+                raise UsageError(f"the law {self.form} needs a value for {name}.", hint)
+        try:
+            return list(np.broadcast_arrays(*(np.asarray(scales[s], float) for s in self.form.scales)))
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"scales are numbers or arrays of one shape: {error}.", example) from None
 
     def at(self, point: Array) -> Array:
         """(runs,) loss of the fitted rows at another point [ln c₁, α₁, …, floor]."""
@@ -281,16 +300,8 @@ class Fit:
         return pa.Table.from_pylist(rows, schema=pa.schema({**schema, "status": text, "reason": text}))
 
     def _repr_html_(self) -> str:
-        def cell(value: float | None) -> str:
-            return "–" if value is None else f"{value:.4g}"
-
-        body = "".join(
-            f"<tr><th>{p.name}</th><td>{cell(p.value)}</td><td>{cell(p.stderr)}</td>"
-            f"<td>{'–' if p.interval is None else f'[{p.interval[0]:.4g}, {p.interval[1]:.4g}]'}</td>"
-            f"<td title='{html.escape(p.reason, quote=True)}'>{p.status}</td></tr>"
-            for p in self.params
-        )
-        head = "".join(
-            f"<th>{h}</th>" for h in ("", "value", "stderr", f"{self.level:.0%} interval", "status")
-        )
-        return f"<table><caption>{html.escape(str(self.form))}</caption><tr>{head}</tr>{body}</table>"
+        rows = [(p.name, p.value, p.stderr, p.interval, p.status) for p in self.params]
+        head = ("", "value", "stderr", f"{self.level:.0%} interval", "status")
+        title = f"loss = {self.form}, {self.n_runs} runs of {self.source}"
+        reasons = [f"{p.name}: {p.reason}" for p in self.params if p.reason]
+        return result_html(title, head, rows, [*reasons, *(notice.message for notice in self.notices)])

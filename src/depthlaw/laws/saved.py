@@ -10,7 +10,7 @@ import numpy as np
 
 from depthlaw.data.files import write_file
 from depthlaw.data.jsonio import plain
-from depthlaw.errors import InputError, Notice, UsageError
+from depthlaw.errors import InputError, Notice, UsageError, cannot_read
 from depthlaw.laws.form import Form
 from depthlaw.numerics.terms import Array
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from depthlaw.laws.result import Fit
 
 SCHEMA = "depthlaw.fit/1"
+_GIVE = "Give the fit.json that depthlaw fit --out DIR writes."
 
 T = TypeVar("T")
 
@@ -50,16 +51,16 @@ def load_fit(path: str | Path) -> Fit:
     path = Path(path)
     path = path / "fit.json" if path.is_dir() else path
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}.") from error
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise cannot_read(path, error) from error
+    try:
+        document = json.loads(text)
     except ValueError as error:
-        raise InputError(f"{path} is not a saved fit: {error}.") from error
+        said = f"not JSON: {error}" if text.strip() else "the file is empty"
+        raise InputError(f"{path} is not a saved fit ({said}).", _GIVE) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise InputError(
-            f"{path} is not a saved fit (its schema is not {SCHEMA}).",
-            "Give the fit.json that depthlaw fit --out DIR writes.",
-        )
+        raise InputError(f"{path} is not a saved fit (its schema is not {SCHEMA}).", _GIVE)
     try:
         return _checked(_structure(document))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, UsageError) as error:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from depthlaw.data.config import replaced
 from depthlaw.data.runs import RunTable, read_runs
-from depthlaw.errors import DepthlawError, FitError, UsageError
+from depthlaw.errors import DepthlawError, UsageError
 from depthlaw.laws.bootstrap import influence
 from depthlaw.laws.config import FitConfig
+from depthlaw.laws.curves import Curve, Sensitivity, Setting
 from depthlaw.laws.fit import fit
 from depthlaw.laws.form import to_value
 from depthlaw.laws.result import Estimate, Fit, Status
 from depthlaw.numerics.terms import Array
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Knob = Literal["exclusion", "offset", "delta", "shapes", "influence"]
 KNOBS: tuple[Knob, ...] = ("exclusion", "offset", "delta", "shapes", "influence")
@@ -42,85 +40,13 @@ class SensitivityConfig(FitConfig):
     vary: tuple[Knob, ...] = ()
 
 
-@dataclass(frozen=True)
-class Setting:
-    """The law under one choice.
-
-    Attributes
-    ----------
-    label
-        The choice, for people.
-    value
-        Its place on an axis.
-    n_runs
-        Rows left.
-    mse
-        Mean squared log residual.
-    exponents
-        One estimate per exponent, and the floor; empty if the fit was impossible.
-    problem
-        Why it was, empty otherwise.
-    """
-
-    label: str
-    value: float
-    n_runs: int
-    mse: float = np.nan
-    exponents: tuple[Estimate, ...] = ()
-    problem: str = ""
-
-
-@dataclass(frozen=True)
-class Curve:
-    """The law along one choice.
-
-    Attributes
-    ----------
-    knob
-        Which choice.
-    axis
-        What ``value`` of the settings counts, for an axis label.
-    settings
-        In order.
-    base
-        Index of the setting that the fit itself has; ``None`` if it is not among them.
-    """
-
-    knob: str
-    axis: str
-    settings: tuple[Setting, ...]
-    base: int | None = None
-
-    def to_table(self) -> pa.Table:
-        """One row per setting and parameter."""
-        import pyarrow as pa
-
-        rows = [
-            {
-                "label": s.label,
-                "setting": s.value,
-                "n_runs": s.n_runs,
-                "mse": s.mse,
-                "name": e.name,
-                "value": e.value,
-                "stderr": e.stderr,
-                "low": e.interval[0] if e.interval else None,
-                "high": e.interval[1] if e.interval else None,
-                "status": str(e.status),
-            }
-            for s in self.settings
-            for e in s.exponents
-        ]
-        return pa.Table.from_pylist(rows)
-
-
 def sensitivity(
     table: RunTable | Any,
     config: SensitivityConfig | None = None,
     *,
     progress: Callable[[str], None] = lambda _: None,
     **settings: Any,
-) -> tuple[Curve, ...]:
+) -> Sensitivity:
     """Fit a table again and again under choices that the data do not make.
 
     Parameters
@@ -149,7 +75,7 @@ def sensitivity(
     for knob in knobs:
         progress(f"varying {knob}")
         curves.append(_CURVES[knob](table, config))
-    return tuple(curves)
+    return Sensitivity(curves)
 
 
 def _setting(label: str, value: float, table: RunTable, config: FitConfig) -> Setting:
@@ -165,11 +91,11 @@ def _setting(label: str, value: float, table: RunTable, config: FitConfig) -> Se
 def _exclusion(table: RunTable, config: SensitivityConfig) -> Curve:
     needed = 3 * (2 * len(config.resolve(table.columns).scales) + 1)
     settings = [_excluding(k, table, config) for k in EXCLUDED if k < table.n_runs - needed]
-    return Curve("exclusion", "highest losses excluded", tuple(settings), base=0)
+    return Curve("exclusion", "highest losses excluded from the rows given", tuple(settings), base=0)
 
 
 def _excluding(k: int, table: RunTable, config: FitConfig) -> Setting:
-    label = f"without {k} highest"
+    label = f"without {k} highest" if k else "rows as given"
     try:
         rest = table.exclude_highest(k)
     except DepthlawError as error:  # ties at the cut can take all that is left
@@ -189,7 +115,11 @@ def _delta(table: RunTable, config: SensitivityConfig) -> Curve:
     huber = replace(config, objective="huber", intervals="auto")
     settings = [_setting(f"huber {d:g}", d, table, replace(huber, delta=d)) for d in DELTAS]
     squares = _setting("mse", 0.1, table, replace(config, objective="mse"))
-    return Curve("delta", "Huber delta (log units; last: least squares)", (*settings, squares), len(settings))
+    if config.objective == "mse":
+        base: int | None = len(settings)
+    else:
+        base = DELTAS.index(config.delta) if config.delta in DELTAS else None
+    return Curve("delta", "Huber delta (log units; last: least squares)", (*settings, squares), base)
 
 
 def _shapes(table: RunTable, config: SensitivityConfig) -> Curve:
@@ -253,17 +183,3 @@ _CURVES: dict[Knob, Callable[[RunTable, SensitivityConfig], Curve]] = {
     "shapes": _shapes,
     "influence": _influence,
 }
-
-
-def spread(curve: Curve, name: str) -> tuple[float, float]:
-    """Smallest and largest value of a parameter along a curve.
-
-    Raises
-    ------
-    FitError
-        If it is nowhere identified.
-    """
-    values = [e.value for s in curve.settings for e in s.exponents if e.name == name and e.value is not None]
-    if not values:
-        raise FitError(f"{name} is not identified anywhere along {curve.knob}.")
-    return min(values), max(values)

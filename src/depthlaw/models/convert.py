@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
-from depthlaw.errors import InputError, OutputError
+from depthlaw.errors import no_such_file
 from depthlaw.models.load import load_weights
+from depthlaw.models.writing import new_folder
 
 
 def convert_gguf(file: str | Path, folder: str | Path) -> Path:
@@ -36,7 +35,7 @@ def convert_gguf(file: str | Path, folder: str | Path) -> Path:
     if (target / "config.json").is_file():
         return target
     if not Path(file).is_file():
-        raise InputError(f"{file}: there is no such file.")
+        raise no_such_file(file)
     model, tokenizer = load_weights(str(file), dtype="float32")
     # Saving refuses a model that says it is quantised; after loading, it no longer is.
     for attribute in ("quantization_config", "_pre_quantization_dtype"):
@@ -44,14 +43,8 @@ def convert_gguf(file: str | Path, folder: str | Path) -> Path:
             delattr(model.config, attribute)
     model.hf_quantizer = None  # type: ignore[assignment]
     model.is_quantized = False  # type: ignore[assignment]
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        temporary.mkdir(parents=True)
+    with new_folder(target) as temporary:
         model.save_pretrained(temporary)  # type: ignore[operator]
         if tokenizer is not None:
             tokenizer.save_pretrained(temporary)
-        temporary.rename(target)
-    except OSError as error:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise OutputError(f"cannot write {target}: {error.strerror or error}.") from error
     return target

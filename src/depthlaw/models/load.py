@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from depthlaw.errors import DepthlawError, InputError, UsageError
+from depthlaw.errors import DepthlawError, InputError, UsageError, did_you_mean, no_such_file
 from depthlaw.models.checks import Checks, check, check_tokens
 from depthlaw.models.language_model import LanguageModel
 from depthlaw.models.roles import Observation, Roles, find_roles, observe
@@ -26,6 +26,8 @@ DTYPES = {
     "bfloat16": torch.bfloat16,
     "float64": torch.float64,
 }
+_CONFIGS = ("config.json", "adapter_config.json")
+_MODEL_IS = "A model is its folder, a .gguf file, a name in $DEPTHLAW_MODELS or a model id of the hub."
 
 
 def load_model(
@@ -145,14 +147,24 @@ def adopt(
 
 
 def locate(name: str) -> tuple[str, str | None]:
-    """Return what transformers is given for ``name``: a folder or id, and the name of a GGUF file in it."""
+    """Return what transformers is given for ``name``: a folder or id, and the name of a GGUF file in it.
+
+    Raises
+    ------
+    InputError
+        When it is a file or folder that holds no model; an id of the hub is not looked up here.
+    """
     path = Path(name)
     if not path.exists():
         path = next((root / name for root in model_folders() if (root / name).exists()), path)
     if path.suffix == ".gguf" and (path.is_file() or not path.exists()):
         if not path.exists():
-            raise InputError(f"{name}: there is no such file.")
+            raise no_such_file(name)
         return str(path.parent), path.name
+    if path.is_file():
+        raise InputError(f"{name}: is a file, and no model.", _MODEL_IS)
+    if path.is_dir() and not any((path / config).is_file() for config in _CONFIGS):
+        raise InputError(f"{name}: this folder holds no model (no {_CONFIGS[0]}).", _MODEL_IS)
     return (str(path) if path.exists() else name), None
 
 
@@ -198,7 +210,9 @@ def _no_bars_in_logs() -> Iterator[None]:
 
 
 def _advice(name: str) -> str:
-    return f"Is {name!r} a folder, a .gguf file, a name in $DEPTHLAW_MODELS or a model id of the hub?"
+    known = [path.name for root in model_folders() if root.is_dir() for path in root.iterdir()]
+    near = did_you_mean(name, known)
+    return _MODEL_IS if near is None else f"Did you mean {near}?"
 
 
 def _line(error: BaseException) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from depthlaw.data.bounds import check_counts, check_positive
 from depthlaw.errors import UsageError
 from depthlaw.planning.counting import TRAINING_PASSES, Count
 
@@ -86,9 +87,8 @@ class Architecture:
     def __post_init__(self) -> None:
         if self.family not in GATED and self.queries_per_key != 1:
             raise UsageError(f"{self.family} has no grouped queries.", "Use llama or qwen2 for them.")
-        for name in ("head_dim", "queries_per_key", "mlp_multiple", "vocab", "context"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} {getattr(self, name)} is not a positive number.")
+        check_counts(self, 1, "head_dim", "queries_per_key", "mlp_multiple", "vocab", "context")
+        check_positive(self, "mlp_ratio")
 
     @property
     def ratio(self) -> float:

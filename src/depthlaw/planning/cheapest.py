@@ -19,7 +19,9 @@ BUDGETS = (4.0, 160.0)
 """Logs of the budgets searched, parameters or FLOP."""
 
 
-def cheapest(fit: Fit, loss: float, given: Mapping[str, float], level: float, draws: int, seed: int) -> Reach:
+def cheapest(
+    fit: Fit, loss: float, given: Mapping[str, float], level: float, resamples: int, seed: int
+) -> Reach:
     """Fewest parameters (12 m²ℓ) when tokens are given, else least compute (6·N·D), by the best allocation.
 
     Raises
@@ -28,7 +30,7 @@ def cheapest(fit: Fit, loss: float, given: Mapping[str, float], level: float, dr
         If the data do not determine the best shape.
     """
     require_shape(fit)
-    sampled = parameter_draws(fit, draws, seed)
+    sampled = parameter_draws(fit, resamples, seed)
     laws = Laws(fit.form, np.vstack([fit.point, sampled.points]))
     floor = laws.loss(**given)  # nothing but the terms that more model or compute cannot lower
     budget, best = _least(laws, loss, given, floor)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from depthlaw.data.config import replaced
+from depthlaw.data.html import result_html
 from depthlaw.errors import FitError, Notice, UsageError, unknown_name
 from depthlaw.laws.result import Fit, Status
 from depthlaw.numerics.terms import Array
@@ -102,12 +103,8 @@ class Design:
 
     def _repr_html_(self) -> str:
         names = ("width", "depth", "tokens", "flops")
-        head = "".join(f"<th>{name}</th>" for name in names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{getattr(r, name):.4g}</td>" for name in names) + "</tr>"
-            for r in self.runs
-        )
-        return f"<table><caption>{self.goal}</caption><tr>{head}</tr>{body}</table>"
+        rows = [[getattr(run, name) for name in names] for run in self.runs]
+        return result_html(f"runs to know {self.goal}", names, rows, [n.message for n in self.notices])
 
 
 def design(fit: Fit, config: DesignConfig | None = None, **settings: Any) -> Design:
@@ -132,7 +129,7 @@ def design(fit: Fit, config: DesignConfig | None = None, **settings: Any) -> Des
         if estimate.status is Status.DROPPED:
             raise FitError(f"nothing can be weighed for {estimate.name}: {estimate.reason}.")
     level = fit.level if config.level is None else config.level
-    draws = parameter_draws(fit, config.draws, config.seed)
+    draws = parameter_draws(fit, config.resamples, config.seed)
     known = information(fit, draws)
     quantity, words = goal_of(fit, config)
     goal = None if quantity is None else known.gradient(quantity)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from depthlaw.data.bounds import check_counts, check_level, check_positive
 from depthlaw.errors import UsageError
 
 
@@ -34,7 +35,7 @@ class DesignConfig:
         How often one shape may be trained on the same tokens (with another seed).
     level
         Confidence level of the intervals; that of the fit by default.
-    draws
+    resamples
         Laws that the choice is good on average for: bootstrap refits.
     seed
         Seed of the resampling.
@@ -50,7 +51,7 @@ class DesignConfig:
     most: int = 12
     repeats: int = 1
     level: float | None = None
-    draws: int = 64
+    resamples: int = 64
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -58,14 +59,11 @@ class DesignConfig:
             raise UsageError(f"--budget {self.budget:g} is not an amount of compute.")
         if self.goal == "best-depth" and (self.params is None) == (self.flops is None):
             raise UsageError("the best depth is for a budget.", "Give one of --params 7e9 and --flops 1e22.")
-        if self.goal != "best-depth" and (self.params or self.flops):
+        if self.goal != "best-depth" and not (self.params is self.flops is None):
             raise UsageError("--params and --flops belong to --goal best-depth.")
-        if self.most < 1 or self.repeats < 1:
-            raise UsageError("--most and --repeats are at least 1.")
-        if self.draws < 8:
-            raise UsageError(f"{self.draws} draws are too few to be robust over.", "Use 8 or more.")
-        for name in ("widths", "depths", "tokens_grid"):
-            if any(value <= 0 for value in getattr(self, name)):
-                raise UsageError(f"--{name.replace('_', '-')} must be positive.")
-        if self.level is not None and not 0.5 <= self.level < 1.0:
-            raise UsageError(f"level {self.level:g} is not a confidence level.", "Use a share such as 0.95.")
+        if self.resamples < 8:
+            raise UsageError(f"{self.resamples} resamples are too few to be robust over.", "Use 8 or more.")
+        check_counts(self, 1, "most", "repeats", "resamples")
+        check_counts(self, 0, "seed")
+        check_positive(self, "params", "flops", "widths", "depths", "tokens_grid")
+        check_level(self.level)

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize
 
+from depthlaw.data.bounds import check_count, check_level
 from depthlaw.errors import UsageError
 from depthlaw.laws.result import Fit
 from depthlaw.numerics.terms import Array
-from depthlaw.planning.answers import Answer, Reach
+from depthlaw.planning.answers import Answer, Reach, Reaches
 from depthlaw.planning.cheapest import cheapest
 from depthlaw.planning.draws import has_profile, parameter_draws
+from depthlaw.planning.plan_config import FEWEST
 from depthlaw.planning.predict import as_points, log_loss
 from depthlaw.planning.region import Region, profile_range, region_of
 from depthlaw.planning.support import distance, undetermined
@@ -23,8 +25,14 @@ LARGEST = 80.0
 
 
 def reach(
-    fit: Fit, loss: float, *, level: float | None = None, draws: int = 400, seed: int = 0, **scales: ArrayLike
-) -> tuple[Reach, ...]:
+    fit: Fit,
+    loss: float,
+    *,
+    level: float | None = None,
+    resamples: int = 400,
+    seed: int = 0,
+    **scales: ArrayLike,
+) -> Reaches:
     """Find what reaches ``loss``.
 
     With every scale of the law given: each scale in turn, the others held. With one missing: that one. With
@@ -37,19 +45,23 @@ def reach(
     """
     if not (np.isfinite(loss) and loss > 0):
         raise UsageError(f"a loss of {loss:g} cannot be reached: losses are positive.")
+    check_level(level)
+    check_count("resamples", resamples, FEWEST)
+    check_count("seed", seed, 0)
     given = {s: float(np.asarray(v).ravel()[0]) for s, v in scales.items()}
     missing = [s for s in fit.form.scales if s not in given]
     level = fit.level if level is None else level
     if len(missing) <= 1:
         as_points(fit, given | dict.fromkeys(missing, 1e9))
         region = region_of(fit, level)
-        return tuple(
-            _one_scale(fit, loss, s, given, region, (level, draws, seed)) for s in missing or fit.form.scales
+        return Reaches(
+            _one_scale(fit, loss, s, given, region, (level, resamples, seed))
+            for s in missing or fit.form.scales
         )
     if "tokens" not in missing and set(missing) == {"width", "depth"}:
-        return (cheapest(fit, loss, given, level, draws, seed),)
+        return Reaches([cheapest(fit, loss, given, level, resamples, seed)])
     if set(missing) == set(fit.form.scales) == {"width", "depth", "tokens"}:
-        return (cheapest(fit, loss, {}, level, draws, seed),)
+        return Reaches([cheapest(fit, loss, {}, level, resamples, seed)])
     raise UsageError(
         f"{' and '.join(missing)} are missing: infinitely many combinations reach a loss.",
         "Give all scales but one, only --tokens (fewest parameters), or none (least compute).",
@@ -64,7 +76,7 @@ def _one_scale(
     region: Region,
     sample: tuple[float, int, int],
 ) -> Reach:
-    level, draws, seed = sample
+    level, resamples, seed = sample
     offset = fit.form.offsets.get(scale, 0.0)
     others = {s: v for s, v in given.items() if s != scale}
 
@@ -82,7 +94,7 @@ def _one_scale(
             _crossing(lambda u: profile_range(region, log_loss(fit, at(u)))[1] - np.log(loss), best),
         )
     else:
-        sampled = parameter_draws(fit, draws, seed)
+        sampled = parameter_draws(fit, resamples, seed)
         how = f"quantiles of {sampled.how}"
         limits = np.exp(sampled.interval(log_loss(fit, at(LARGEST))(sampled.points), level))
         ends = sampled.interval(solve(sampled.points), level)

@@ -51,7 +51,7 @@ def plan(fit: Fit, config: PlanConfig | None = None, **settings: Any) -> Plan:
     ray = _ray(fit, config)
     level = fit.level if config.level is None else config.level
     budget = budget_of(config, fit.form, ray)
-    draws = parameter_draws(fit, config.draws, config.seed)
+    draws = parameter_draws(fit, config.resamples, config.seed)
     if config.intervals == "profile" and not has_profile(fit):
         raise UsageError(
             "this fit has no profile likelihood: a parameter is open, runs are clustered, or it is robust.",
@@ -66,7 +66,7 @@ def plan(fit: Fit, config: PlanConfig | None = None, **settings: Any) -> Plan:
     if not np.isfinite([width, depth]).all():
         raise FitError("the best shape is not identified: no finite shape is best under this law.")
     at = {s: x for s, x in (("width", width), ("depth", depth), ("tokens", tokens)) if s in fit.form.scales}
-    prediction = predict_points(fit, at, level=level, draws=draws)
+    prediction = predict_points(fit, at, level=level, resamples=draws)
     depths = _scale(ranged, budget, fit, lambda b: b.depth)
     loss = ranged(lambda p: np.log(_loss(fit, budget, p)))
     spread = Range(*(float(np.exp(x)) for x in (loss.value, loss.low, loss.high)))

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from depthlaw.data.bounds import check_counts, check_level
 from depthlaw.errors import UsageError
 from depthlaw.planning.architecture import Architecture, Family
 from depthlaw.planning.counting import NOMINAL, TRAINING_PASSES, Count
@@ -13,6 +14,9 @@ from depthlaw.planning.counting import NOMINAL, TRAINING_PASSES, Count
 CountName = Literal["nominal", "non-embedding", "total"]
 FlopName = Literal["6ND", "exact"]
 Intervals = Literal["auto", "profile", "bootstrap"]
+
+FEWEST = 50
+"""Resamples of which quantiles still mean something."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class PlanConfig:
         Profile likelihood or bootstrap quantiles; auto takes the profile where the fit has one.
     level
         Confidence level of the intervals; that of the fit by default.
-    draws
+    resamples
         Bootstrap refits.
     seed
         Seed of the resampling.
@@ -88,7 +92,7 @@ class PlanConfig:
     context: int = 2048
     intervals: Intervals = "auto"
     level: float | None = None
-    draws: int = 400
+    resamples: int = 400
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -98,14 +102,15 @@ class PlanConfig:
                 raise UsageError(f"--{name} {value:g} is not a budget.")
         if self.params and self.flops and self.tokens:
             raise UsageError("--params, --flops and --tokens are one too many.", "Two of them set the third.")
-        if self.level is not None and not 0.5 <= self.level < 1.0:
-            raise UsageError(f"level {self.level:g} is not a confidence level.", "Use a share such as 0.95.")
-        if self.draws < 50:
-            raise UsageError(f"{self.draws} draws are too few for an interval.", "Use 50 or more.")
+        check_level(self.level)
+        if self.resamples < FEWEST:
+            raise UsageError(
+                f"{self.resamples} resamples are too few for an interval.", f"Use {FEWEST} or more."
+            )
         if self.depth_range is not None and not 1 <= self.depth_range[0] <= self.depth_range[1]:
             raise UsageError("--depth-range needs a smallest and a largest depth.")
-        if self.width_multiple < 1:
-            raise UsageError(f"width multiple {self.width_multiple} is not a positive number.")
+        check_counts(self, 1, "width_multiple", "depth_range", "resamples")
+        check_counts(self, 0, "show", "seed")
         _ = self.architecture, self.shapes
 
     def require_budget(self) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from depthlaw.data.html import result_html
 from depthlaw.errors import Notice
 from depthlaw.numerics.terms import Array
 from depthlaw.planning.architecture import ParameterCount
@@ -237,8 +237,6 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        body = "".join(
-            f"<tr><th>{name}</th><td>{r.value:.4g}</td><td>[{r.low:.4g}, {r.high:.4g}]</td></tr>"
-            for name, r in self.quantities().items()
-        )
-        return f"<table><caption>{html.escape('; '.join(self.budget))}</caption>{body}</table>"
+        rows = [(name, r.value, (r.low, r.high)) for name, r in self.quantities().items()]
+        head = ("", "best", f"{self.level:.0%} interval")
+        return result_html("; ".join(self.budget), head, rows, [n.message for n in self.notices])

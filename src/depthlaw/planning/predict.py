@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from depthlaw.errors import Notice, UsageError
+from depthlaw.data.bounds import check_count, check_level
+from depthlaw.data.html import result_html
+from depthlaw.errors import Notice, UsageError, unknown_name
 from depthlaw.laws.form import shifted_log
 from depthlaw.laws.result import Fit
 from depthlaw.numerics.terms import Array
 from depthlaw.planning.draws import Draws, has_profile, parameter_draws
+from depthlaw.planning.plan_config import FEWEST
 from depthlaw.planning.region import Quantity, Region, delta_range, profile_range, region_of
 from depthlaw.planning.support import FAR, NEAR, NOT_SCALES, Distance, dials, distance, undetermined
 
@@ -94,14 +97,9 @@ class Prediction:
 
     def _repr_html_(self) -> str:
         columns = {**self.scales, "loss": self.loss, "low": self.low, "high": self.high}
-        head = "".join(f"<th>{name}</th>" for name in columns)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{column[i]:.5g}</td>" for column in columns.values()) + "</tr>"
-            for i in range(min(len(self), 20))
-        )
-        return (
-            f"<table><caption>{self.level:.0%} intervals, {self.how}</caption><tr>{head}</tr>{rows}</table>"
-        )
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        title = f"{self.level:.0%} intervals, {self.how}"
+        return result_html(title, list(columns), rows, [notice.message for notice in self.notices])
 
 
 def log_loss(fit: Fit, scales: Mapping[str, Array], index: int = 0) -> Quantity:
@@ -122,13 +120,13 @@ def log_loss(fit: Fit, scales: Mapping[str, Array], index: int = 0) -> Quantity:
 
 
 def predict_at(
-    fit: Fit, *, level: float | None = None, draws: int | Draws = 400, seed: int = 0, **scales: ArrayLike
+    fit: Fit, *, level: float | None = None, resamples: int | Draws = 400, seed: int = 0, **scales: ArrayLike
 ) -> Prediction:
     """Predict the loss at points: ``predict_at(fit, width=4096, depth=32, tokens=1e12)``.
 
     See `predict_points`, which takes the scales as a mapping.
     """
-    return predict_points(fit, scales, level=level, draws=draws, seed=seed)
+    return predict_points(fit, scales, level=level, resamples=resamples, seed=seed)
 
 
 def predict_points(
@@ -136,7 +134,7 @@ def predict_points(
     scales: Mapping[str, ArrayLike],
     *,
     level: float | None = None,
-    draws: int | Draws = 400,
+    resamples: int | Draws = 400,
     seed: int = 0,
 ) -> Prediction:
     """Predict the loss at points.
@@ -147,7 +145,7 @@ def predict_points(
         Numbers or arrays (points,) that broadcast; one for every term of the law.
     level
         Of the intervals; ``None`` for that of the fit.
-    draws, seed
+    resamples, seed
         How many refits make the intervals of a fit with parameters that are not identified, or the refits
         themselves.
 
@@ -156,13 +154,17 @@ def predict_points(
     UsageError
         If a scale is missing, not positive or not above its offset.
     """
+    check_level(level)
+    if isinstance(resamples, int):
+        check_count("resamples", resamples, FEWEST)
+    check_count("seed", seed, 0)
     points = as_points(fit, scales)
     level = fit.level if level is None else level
     region = region_of(fit, level)
     mask, reasons = undetermined(fit, points)
     terms = _split(fit, points, mask)
     loss = np.where(mask, np.nan, fit.predict(points))
-    low, high, how = _intervals(fit, points, region, ~mask, level, draws, seed)
+    low, high, how = _intervals(fit, points, region, ~mask, level, resamples, seed)
     scatter = scatter_of(region)
     far = region.threshold * scatter
     away = distance(fit, points)
@@ -191,9 +193,13 @@ def as_points(fit: Fit, scales: Mapping[str, ArrayLike]) -> dict[str, Array]:
     Raises
     ------
     UsageError
-        If one is missing, not positive, or they do not broadcast.
+        If one is missing, unknown to the law, not positive, or they do not broadcast.
     """
     known = [s for s in fit.data if s not in NOT_SCALES]
+    for scale in scales:
+        if scale not in known:
+            error = unknown_name("scale", scale, known)
+            raise UsageError(f"the law {fit.form} has no {scale}.", error.hint)
     missing = [s for s in fit.form.scales if s not in scales]
     if missing:
         needed = ", ".join(f"--{s}" for s in missing)
@@ -235,13 +241,13 @@ def _intervals(
     region: Region,
     wanted: NDArray[np.bool_],
     level: float,
-    sample: int | Draws,
+    resamples: int | Draws,
     seed: int,
 ) -> tuple[Array, Array, str]:
     size = len(wanted)
     low, high = np.full(size, np.nan), np.full(size, np.nan)
     if not has_profile(fit):
-        draws = sample if isinstance(sample, Draws) else parameter_draws(fit, sample, seed)
+        draws = resamples if isinstance(resamples, Draws) else parameter_draws(fit, resamples, seed)
         for i in np.flatnonzero(wanted):
             ends = draws.interval(log_loss(fit, points, int(i))(draws.points), level)
             low[i], high[i] = np.exp(ends)

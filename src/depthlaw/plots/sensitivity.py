@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from depthlaw.laws.sensitivity import Curve
+from depthlaw.laws.curves import Curve
 from depthlaw.plots.style import FIT, MUTED, SECOND
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from depthlaw.data.bounds import check_counts
 from depthlaw.data.config import LOCAL
 from depthlaw.data.text_limit import parse_limit
-from depthlaw.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,7 @@ class ProbeConfig:
         return self.lens
 
     def __post_init__(self) -> None:
-        if self.max_length < 2:
-            raise UsageError(f"max_length must be at least 2, not {self.max_length}.")
+        check_counts(self, 2, "max_length")
+        check_counts(self, 1, "batch_size")
         if self.limit is not None:
             parse_limit(self.limit)
-        if isinstance(self.batch_size, int) and self.batch_size < 1:
-            raise UsageError(f"batch_size must be at least 1, not {self.batch_size}.")

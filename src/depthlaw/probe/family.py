@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depthlaw.data.bounds import check_level
 from depthlaw.data.runs import read_runs
 from depthlaw.errors import FitError, Notice, UsageError
 from depthlaw.laws.fit import fit
@@ -44,8 +45,7 @@ class FamilyConfig:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.level < 1.0:
-            raise UsageError(f"level {self.level:g} is not a confidence level.", "Use a share such as 0.95.")
+        check_level(self.level)
 
 
 @dataclass(frozen=True)

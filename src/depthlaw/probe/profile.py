@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depthlaw.data.manifest import NAME, read_manifest
-from depthlaw.errors import InputError, UsageError
+from depthlaw.errors import InputError, UsageError, no_such_file
 from depthlaw.numerics.streaming import Array
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ def read_profile(folder: str | Path) -> Profile:
         When there is no finished probe in it.
     """
     place = Path(folder)
+    if not place.exists():
+        raise no_such_file(folder)
     if not (place / NAME).exists():
         raise InputError(f"{folder}: holds no run.", "Give a folder that depthlaw probe --out wrote.")
     manifest = read_manifest(place)

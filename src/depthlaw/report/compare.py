@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from depthlaw.laws.compare import Comparison, Contender
+from depthlaw.laws.comparison import Comparison, Contender
 from depthlaw.report.text import NONE, number, table
 
 SCHEMA = 1

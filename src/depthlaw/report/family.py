@@ -79,9 +79,10 @@ def family_payload(found: Family) -> dict[str, Any]:
 
 
 def write_family(run: Run, found: Family) -> None:
-    """Write the table of models and the result into a run folder."""
+    """Write the table of models, the result and its text into a run folder."""
     run.write_table("family.parquet", found.to_table())
     run.write_json("result.json", family_payload(found))
+    run.write_text("family.txt", family_text(found))
 
 
 def _exponent(beta: Estimate | None) -> str:

@@ -1,4 +1,4 @@
-"""What a probe leaves in its run folder besides tables: figures, and examples of tokens that stop early."""
+"""What a probe leaves in its run folder besides tables: text, figures, examples of tokens that stop early."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from depthlaw.plots.probe import draw_angles, draw_glance, draw_lens, draw_simil
 from depthlaw.plots.style import figure, rendered
 from depthlaw.plots.trajectories import draw_plane, draw_trajectories
 from depthlaw.probe.examples import examples_of
+from depthlaw.report.probe import probe_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,13 +22,14 @@ _WIDE = (5.2, 2.7)
 
 
 def write_probe_files(run: Run, result: ProbeResult, decode: Callable[[list[int]], str]) -> None:
-    """Draw the figures that the result supports, and show tokens of the early cluster in their context.
+    """Write the text, draw the figures that the result supports, show tokens of the early cluster in context.
 
     Parameters
     ----------
     decode
         Ids to text, as the model's tokenizer does it.
     """
+    run.write_text("probe.txt", probe_text(result))
     for name, draw in _figures(result):
         with figure(size=_WIDE if name == "glance" else None) as (drawn, axes):
             draw(axes[0])

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from depthlaw.data.store import Run
+from depthlaw.laws.curves import Curve
 from depthlaw.laws.result import Estimate
-from depthlaw.laws.sensitivity import Curve
 from depthlaw.plots.sensitivity import LISTED, draw_curve
 from depthlaw.plots.style import figure, rendered
 from depthlaw.report.text import NONE, interval, number, table
@@ -25,12 +25,8 @@ def sensitivity_text(curves: Sequence[Curve]) -> str:
     return "\n".join(_curve_text(curve) for curve in curves)
 
 
-def _names(curve: Curve) -> list[str]:
-    return list(dict.fromkeys(e.name for s in curve.settings for e in s.exponents))
-
-
 def _curve_text(curve: Curve) -> str:
-    names = _names(curve)
+    names = curve.names
     rows = []
     for position, setting in enumerate(curve.settings):
         found = {e.name: e for e in setting.exponents}
@@ -64,7 +60,7 @@ def write_sensitivity(run: Run, curves: Sequence[Curve]) -> None:
     for curve in curves:
         columns = curve.to_table()
         run.write_table(f"{curve.knob}.parquet", columns, units=dict.fromkeys(columns.column_names, "1"))
-        names = [name for name in _names(curve) if name.startswith("alpha_")]
+        names = [name for name in curve.names if name.startswith("alpha_")]
         if not names:
             continue
         tall = 0.8 + 0.2 * len(curve.settings) if curve.knob in LISTED else 2.7

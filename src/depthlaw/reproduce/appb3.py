@@ -13,9 +13,10 @@ from depthlaw.data.runs import RunTable, read_runs
 from depthlaw.errors import InputError, OutputError
 from depthlaw.laws.bootstrap import bootstrap
 from depthlaw.laws.compare import compare
+from depthlaw.laws.curves import Curve
 from depthlaw.laws.fit import fit
 from depthlaw.laws.result import Fit
-from depthlaw.laws.sensitivity import Curve, sensitivity
+from depthlaw.laws.sensitivity import sensitivity
 from depthlaw.numerics.resampling import draw_counts
 from depthlaw.numerics.terms import Array
 from depthlaw.plots.sensitivity import draw_curve

@@ -95,7 +95,7 @@ def text_identity(scale: Scale) -> str:
 
 def _choose(wanted: Sequence[str], scale: Scale, stand_ins: int | None) -> Choice:
     text, said = _text(scale)
-    found = [] if scale == "smoke" else [c for model in wanted if (c := _own(model)) is not None]
+    found = [] if scale == "smoke" else [c for model in wanted if (c := own(model)) is not None]
     names = {candidate.name for candidate in found}
     absent = [short for model in wanted if (short := model.rpartition("/")[2]) not in names]
     missing = [*said]
@@ -120,7 +120,7 @@ def _choose(wanted: Sequence[str], scale: Scale, stand_ins: int | None) -> Choic
     return Choice(tuple(found), text, tuple(missing))
 
 
-def _own(model: str) -> Candidate | None:
+def own(model: str) -> Candidate | None:
     """Find a model of the paper: a folder of its name, in the hub's cache, on the hub."""
     name = model.rpartition("/")[2]
     folder = next((root / name for root in model_folders() if (root / name / "config.json").is_file()), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from depthlaw.data.config import differing_keys
+from depthlaw.data.files import make_folder
 from depthlaw.data.manifest import NAME as MANIFEST
 from depthlaw.data.manifest import read_manifest
 from depthlaw.data.store import open_run
@@ -72,9 +74,12 @@ def run_all(
     ------
     UsageError
         Before anything runs: no jobs, or a folder that holds something else.
+    OutputError
+        Before anything runs: ``out`` cannot be created.
     """
     if jobs < 1:
         raise UsageError(f"jobs is {jobs}, and must be at least 1.")
+    make_folder(out)
     orders = []
     for experiment in chosen:
         folder = out / experiment.id
@@ -169,15 +174,20 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
     threads = str(max(1, cores // jobs))
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, threads))
+    others = set(multiprocessing.active_children())
     # Not fork: torch's and BLAS's threads do not survive it.
     pool = ProcessPoolExecutor(
         jobs,
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_quiet_start,
-        initargs=(logging.getLogger("depthlaw").getEffectiveLevel(),),
+        initargs=(logging.getLogger("depthlaw").getEffectiveLevel(), log.getEffectiveLevel()),
     )
     try:
         yield pool
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()  # Ctrl-C reaches them by itself, a scheduler's signal does not
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
         for name, value in before.items():
@@ -186,8 +196,10 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
                 os.environ[name] = value
 
 
-def _quiet_start(level: int) -> None:
-    """Let a new process log as the first one does."""
+def _quiet_start(level: int, ours: int) -> None:
+    """Let a new process log as the first one does (progress too), and end as it does when it is told to."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     logger = logging.getLogger("depthlaw")
     logger.setLevel(level)
+    logging.getLogger(__package__).setLevel(ours)
     logger.addHandler(logging.StreamHandler())
