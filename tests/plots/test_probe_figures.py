@@ -42,7 +42,7 @@ def test_plane_shows_clusters_and_ideals(ax):
     found = tokens(stop=True)
     assert draw_plane(ax, found) is ax
     assert legend(ax) == ["others (97%)", "turn least (3.3%)", "ideal: stops", "ideal: even"]
-    assert "of the variance" in ax.get_xlabel()
+    assert "of variance" in ax.get_xlabel()
     drawn = sum(len(line.get_xdata()) for line in ax.get_lines() if line.get_marker() == ".")
     assert drawn == 899  # the token with an angle that is not finite has no place
 

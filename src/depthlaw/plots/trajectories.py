@@ -54,7 +54,7 @@ def draw_plane(ax: Axes, found: Trajectories) -> Axes:
         size = 7 if marker == "X" else 10
         ax.plot(*point[:2], marker, ms=size, color="white", mec="black", mew=0.9, zorder=4, label=label)
     shares = found.principal.variance / found.principal.total
-    ax.set_xlabel(f"component 1 (rad), {shares[0]:.0%} of the variance")
+    ax.set_xlabel(f"component 1 (rad), {shares[0]:.0%} of variance")
     ax.set_ylabel(f"component 2 (rad), {shares[1]:.0%}")
     ax.margins(0.08)
     legend_above(ax)
