@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from depthlaw.cli.output import TO_TERMINAL, Output, note
+from depthlaw.cli.progress import Counter
 from depthlaw.cli.settings import NO_FILE, SETTINGS, ConfigFile
 from depthlaw.errors import ExitCode, UsageError
 from depthlaw.interventions.ablate_config import AblateConfig
@@ -40,17 +41,14 @@ def ablate_command(
     save
         Save the model of the only plan, or of --drop, here; it is loaded again and checked.
     """
-    from depthlaw.cli.progress import counter, quiet_libraries
     from depthlaw.interventions.ablate import ablate
     from depthlaw.interventions.generators import expand_plans
-    from depthlaw.interventions.opening import text_source
     from depthlaw.interventions.pruning import best_drop
-    from depthlaw.models import load_model
+    from depthlaw.models.opening import language_model
     from depthlaw.report.ablate import ablate_payload, ablate_text, write_ablate
 
-    quiet_libraries()
-    source = text_source(text, config)
-    lm = load_model(model, revision=config.revision, dtype=config.dtype, device=config.device)
+    source = config.open(text)
+    lm = language_model(model, config)
     plans = expand_plans(config.texts, lm.depth, samples=config.samples, seed=config.seed)
     if save is not None and config.drop is None and len(plans) > 1:
         raise UsageError(f"--save needs one plan, not {len(plans)}.", "Or --drop K, which finds one.")
@@ -62,15 +60,16 @@ def ablate_command(
         steps = [f"run {plan.name}: {plan.listing()}" for plan in plans]
         output.emit_plan(config, steps)
         return ExitCode.DONE
-    result = ablate(
-        lm,
-        source,
-        config=config,
-        out=output.out,
-        resume=output.resume,
-        progress=counter("{} documents, {} tokens"),
-        finish=write_ablate,
-    )
+    with Counter("{} documents, {} tokens") as progress:
+        result = ablate(
+            lm,
+            source,
+            config=config,
+            out=output.out,
+            resume=output.resume,
+            progress=progress,
+            finish=write_ablate,
+        )
     if output.out is not None:
         note(f"wrote {output.out}")
     if save is not None:

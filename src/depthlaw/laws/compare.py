@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from depthlaw.data.bounds import check_counts
 from depthlaw.data.columns import QUANTITIES
-from depthlaw.data.config import replaced
+from depthlaw.data.config import own_first, replaced
 from depthlaw.data.runs import RunTable, read_runs
 from depthlaw.errors import DepthlawError, FitError, Notice, unknown_name
 from depthlaw.laws.candidates import (
@@ -33,6 +33,7 @@ from depthlaw.numerics.terms import Array
 SPLITS, HELD_OUT = 10, 0.2
 
 
+@own_first
 @dataclass(frozen=True)
 class CompareConfig(FitConfig):
     """How to compare forms.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +177,8 @@ def _from_pretrained(name: str, place: str, arguments: dict[str, Any]) -> tuple[
         ) from None
     kept = {key: arguments[key] for key in ("revision", "gguf_file") if key in arguments}
     try:
-        loaded = AutoModelForCausalLM.from_pretrained(place, trust_remote_code=False, **arguments)
+        with _no_bars_in_logs():
+            loaded = AutoModelForCausalLM.from_pretrained(place, trust_remote_code=False, **arguments)
     except ImportError as error:
         # Quantised weights and device maps need libraries of their own.
         raise InputError(
@@ -188,6 +192,21 @@ def _from_pretrained(name: str, place: str, arguments: dict[str, Any]) -> tuple[
         # Token ids can be given directly; who needs the tokenizer says so.
         tokenizer = None
     return loaded, tokenizer
+
+
+@contextmanager
+def _no_bars_in_logs() -> Iterator[None]:
+    """Keep transformers' progress bars off anything but a terminal."""
+    from transformers.utils import logging
+
+    if sys.stderr.isatty() or not logging.is_progress_bar_enabled():
+        yield
+        return
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _advice(name: str) -> str:
