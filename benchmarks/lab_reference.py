@@ -68,7 +68,7 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
+    if len(sys.argv) == 2 and "DEPTHLAW_DATA" in os.environ:
         main(Path(sys.argv[1]))
     else:
-        print("lab_reference.py: nothing to compare without the folder of a run (see its first lines)")
+        print("lab_reference.py: needs the folder of a run and DEPTHLAW_DATA (see its first lines)")

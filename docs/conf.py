@@ -10,8 +10,9 @@ version = release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "paper_intro.md"]  # the introduction is part of paper.md
 
+smartquotes_action = "q"  # quotes only: two dashes begin a flag
 default_role = "literal"  # single backticks in docstrings are names, as in Markdown
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"

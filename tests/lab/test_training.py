@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from depthlaw.lab.checkpoint import to_bytes
 from depthlaw.lab.config import LabConfig, Rate, Student, seconds
+from depthlaw.lab.presets import preset
 from depthlaw.lab.training import ALIVE, Task, Trainer, run_to_end
 
 PROTOCOLS = {
@@ -48,6 +51,25 @@ def test_engines_agree(small, kernel: None, protocol: str) -> None:
         assert trainer.engine.name == engine
         found[engine] = trainer.curves.test[-1].mean(-1)
     assert found["torch"] == pytest.approx(found["fused"], rel=5e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "temperatures"), [("mse", ()), ("kl-independent", (0.1, 1.0)), ("kl-tied-long", (0.1, 1.0))]
+)
+def test_engines_agree_at_the_protocols_size(kernel: None, name: str, temperatures) -> None:
+    """Width 32, hidden 128, batches of 1,024, a teacher of 128 blocks, students of six depths."""
+    whole = preset(name)
+    assert (whole.width, whole.hidden, whole.batch, len(whole.student.depths)) == (32, 128, 1024, 6)
+    found = {}
+    for engine in ("torch", "fused"):
+        config = replace(whole, engine=engine, steps=200, test_every=200, log_every=200)
+        trainer = trained(replace(config, temperatures=temperatures, threads=1))
+        assert trainer.engine.name == engine
+        found[engine] = trainer.curves.test[-1].mean(-1)
+    off = np.abs(found["torch"] / found["fused"] - 1)
+    print(f"{name}: largest difference of a test loss {off.max():.1e}")
+    assert off.max() < 5e-3
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

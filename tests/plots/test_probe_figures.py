@@ -66,6 +66,20 @@ def test_trajectories_of_the_clusters(ax):
     assert lines["ideal: stops"].tolist() == [np.pi / 2, *[0.0] * (LAYERS - 2), np.pi / 2]
 
 
+def test_tokens_behind_the_means_and_the_normed_end(ax):
+    found = tokens(stop=True)
+    theta = np.full((900, LAYERS), 0.3)
+    theta[5, 2] = np.nan
+    draw_trajectories(ax, found, theta=theta, normed_last=1.7)
+    faint = [line for line in ax.get_lines() if line.get_rasterized()]
+    assert 60 < len(faint) <= 150
+    # Of both clusters, and none that is not finite.
+    assert len({line.get_color() for line in faint}) == 2
+    assert all(np.isfinite(line.get_ydata()).all() for line in faint)
+    assert legend(ax) == ["ideal: stops", "ideal: even", "others", "turn least", "normed"]
+    assert ax.get_ylim()[1] > 1.7
+
+
 def test_angles_stand_at_blocks_and_updates_between_them(ax):
     plots.draw_angles(ax, curve(), normed_last=1.5)
     assert ax.get_legend_handles_labels()[1] == ["5% to 95% of tokens", "normed", "mean"]
@@ -88,6 +102,11 @@ def test_a_model_at_a_glance(ax):
 def test_lens_names_the_models_own_loss(ax):
     plots.draw_lens(ax, curve("lens_ce", level=3.0))
     assert [text.get_text() for text in ax.texts] == ["the model: 1.30"]
+
+
+def test_lens_beside_one_that_sees_later_tokens(ax):
+    plots.draw_lens(ax, curve("lens_ce", level=3.0), unmasked=curve("paper_lens_ce", level=2.0))
+    assert legend(ax) == ["last block sees later tokens", "mean ± s.e."]
 
 
 def test_family_with_its_law(ax):

@@ -146,7 +146,9 @@ def test_the_command(tmp_path, capsys):
     assert payload["params"]["beta"]["value"] == pytest.approx(0.9, abs=1e-6)
     assert (out / "family.parquet").exists()
     assert main(["family", *folders]) == 0
-    assert "The mean angle in the middle falls as" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "The mean angle in the middle falls as" in text
+    assert (out / "family.txt").read_text(encoding="utf-8") == text
     assert main(["family", *folders[:2]]) == 4
     assert main(["family", *folders, "--dry-run"]) == 0
     assert "made-24 (24 blocks)" in capsys.readouterr().out

@@ -38,6 +38,16 @@ def killer(after):
     return progress
 
 
+def test_a_lens_keeps_more_often(lm, texts, tmp_path, monkeypatch):
+    monkeypatch.setattr(keep, "SHARD_TOKENS", 400)
+    shards = {}
+    for lens in (False, True):
+        out = tmp_path / str(lens)
+        probe(lm, texts, lens=lens, out=out, **SETTINGS)
+        shards[lens] = len(list((out / "tokens").iterdir()))
+    assert shards[True] > shards[False]
+
+
 def test_the_package_is_the_verb(lm, texts):
     result = depthlaw.probe(lm, texts, **SETTINGS)
     assert result.n_counted == sum(len(text) - 1 for text in texts if len(text) <= 40) + 39 * sum(
@@ -280,8 +290,10 @@ def test_nothing_to_measure_and_no_tokenizer_are_said(lm):
         probe(lm, ["a", "", "b"], **SETTINGS)
     with pytest.raises(InputError, match="has no tokenizer"):
         probe(dataclasses.replace(lm, tokenizer=None), ["abc"], **SETTINGS)
-    with pytest.raises(UsageError, match="not both"):
-        probe(lm, ["abc"], config=ProbeConfig(), lens=True)
+    with pytest.raises(ConfigError, match="lenz: unknown key; did you mean lens"):
+        probe(lm, ["abc"], config=ProbeConfig(), lenz=True)
+    with pytest.raises(ConfigError, match='max_length: expected a whole number, got "5"'):
+        probe(lm, ["abc"], max_length="5")
     with pytest.raises(UsageError, match="cannot be made of int"):
         probe(3, ["abc"])
 

@@ -7,6 +7,7 @@ import pytest
 from depthlaw.reproduce import fig6
 from depthlaw.reproduce.outcome import Verdict
 from depthlaw.reproduce.paper import published
+from depthlaw.reproduce.probe_inputs import Candidate
 
 
 def test_without_torch_it_is_skipped_with_the_reason(monkeypatch):
@@ -46,6 +47,7 @@ def test_a_stand_in_is_traced_and_not_compared(monkeypatch, tmp_path):
     trace = fig6._trace
     stand_in = str(fig6.local_model())
     monkeypatch.setattr(fig6, "PYTHIA", {"smoke": ("70m",)})
+    monkeypatch.setattr(fig6, "own", lambda model: Candidate("pythia-70m", stand_in, own=True))
     monkeypatch.setattr(fig6, "_trace", lambda model, prompt, scale: trace(stand_in, prompt, scale))
     compared = fig6.run("smoke")
     assert [row.quantity for row in compared.comparisons] == ["p_clean_70m", "p_corrupt_70m"]

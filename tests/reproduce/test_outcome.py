@@ -50,6 +50,12 @@ def test_what_is_not_identified_is_not_compared() -> None:
     assert (found.ours, found.difference, found.digits, found.verdict) == (None, None, None, "not comparable")
 
 
+def test_what_is_of_something_else_is_shown_and_not_judged() -> None:
+    found = compare("x", Published(1.2, "p", 1.0), 1.2, 0.1, note="another model", comparable=False)
+    assert (found.ours, found.error, found.note) == (1.2, 0.1, "another model")
+    assert (found.difference, found.digits, found.verdict) == (None, None, "not comparable")
+
+
 def row(verdict: Verdict) -> Comparison:
     return Comparison("x", 1.0, None, 1.0, None, 0.0, 16, verdict)
 

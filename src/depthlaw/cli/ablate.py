@@ -7,9 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from depthlaw.cli.ablate_students import ablate_students, refuse_students
 from depthlaw.cli.output import TO_TERMINAL, Output, note
 from depthlaw.cli.progress import Counter
 from depthlaw.cli.settings import NO_FILE, SETTINGS, ConfigFile
+from depthlaw.data.manifest import NAME as MANIFEST
 from depthlaw.errors import ExitCode, UsageError
 from depthlaw.interventions.ablate_config import AblateConfig
 
@@ -20,27 +22,34 @@ def ablate_command(
     model: str,
     /,
     *,
-    text: Annotated[str, Parameter(metavar="SOURCE")],
+    text: Annotated[str | None, Parameter(metavar="SOURCE")] = None,
     save: Annotated[Path | None, Parameter(metavar="DIR")] = None,
     config: Annotated[AblateConfig, SETTINGS] = DEFAULTS,
     file: ConfigFile = NO_FILE,
     output: Output = TO_TERMINAL,
 ) -> int:
-    """Run a language model with its blocks in another order, and measure what that costs on a text.
+    """Run a model with its blocks in another order, and measure what that costs.
 
     Nothing of the model is edited: each block keeps its own attention kind, masks and positions, and no cache
-    is used. Blocks count from 0, and both ends of a range run.
+    is used. Blocks count from 0, and both ends of a range run. Language models are measured on a text,
+    students of a laboratory run on fresh inputs of their own task.
 
     Parameters
     ----------
     model
-        Folder, GGUF file, name of a folder in $DEPTHLAW_MODELS, or model id of the Hugging Face hub.
+        Folder, GGUF file, name of a folder in $DEPTHLAW_MODELS, or model id of the Hugging Face hub; or the
+        folder of a run of depthlaw lab.
     text
-        File (.txt .jsonl .parquet .csv, also gzip or zstd), folder, "-" for standard input, or a data set of
-        the hub as hf:org/name.
+        For a language model: file (.txt .jsonl .parquet .csv, also gzip or zstd), folder, "-" for standard
+        input, or a data set of the hub as hf:org/name.
     save
         Save the model of the only plan, or of --drop, here; it is loaded again and checked.
     """
+    if (Path(model) / MANIFEST).is_file():
+        return ablate_students(Path(model), text, save, config, output)
+    refuse_students(config, model)
+    if text is None:
+        raise UsageError("a language model needs a text to be measured on.", "Give --text SOURCE.")
     from depthlaw.interventions.ablate import ablate
     from depthlaw.interventions.generators import expand_plans
     from depthlaw.interventions.pruning import best_drop

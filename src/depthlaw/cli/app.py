@@ -39,6 +39,10 @@ VERBS = {
         "Run a model with blocks skipped, swapped, repeated or reordered.",
     ),
     "reproduce": ("depthlaw.cli.reproduce:reproduce_command", "Recompute published numbers and figures."),
+    "report": (
+        "depthlaw.cli.report:report_command",
+        "Write one page of everything that a folder of runs holds.",
+    ),
     "show": ("depthlaw.cli.show:show_app", "Show what depthlaw sees: the environment."),
 }
 """Each verb: where it lives, imported on first use, and its line in ``depthlaw --help``."""

@@ -8,9 +8,9 @@ from typing import Annotated
 from depthlaw.cli.output import TO_TERMINAL, Output, note
 from depthlaw.cli.settings import NO_FILE, SETTINGS, ConfigFile
 from depthlaw.errors import ExitCode
-from depthlaw.probe.family import OTHERS, FamilyConfig, family
+from depthlaw.probe.family import FAMILY_UNITS, FamilyConfig, family
 from depthlaw.probe.profile import read_profile
-from depthlaw.report.family import FAMILY_UNITS, family_payload, family_text, write_family
+from depthlaw.report.family import family_payload, family_text, write_family
 
 DEFAULTS = FamilyConfig()
 
@@ -35,9 +35,8 @@ def family_command(
         models = ", ".join(f"{profile.name} ({profile.depth} blocks)" for profile in profiles)
         output.emit_plan(config, [f"fit the middle angle against the depth of {models}"])
         return ExitCode.DONE
-    units = FAMILY_UNITS | {f"middle:{definition.name}": "rad" for definition in OTHERS}
     identity = {"probes": [profile.run_id for profile in profiles]}
-    with output.run("family", config=config, identity=identity, units=units) as folder:
+    with output.run("family", config=config, identity=identity, units=FAMILY_UNITS) as folder:
         found = family(profiles, config)
         if folder is not None and not folder.complete:
             write_family(folder, found)

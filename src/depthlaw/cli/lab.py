@@ -56,7 +56,8 @@ def lab_command(
 
     One teacher serves all depths and temperatures of a replicate, and its students are trained side by side.
     With --out a run can be interrupted at any moment; the same command goes on, bit for bit. Exits with 3
-    when a student diverged (the others are trained to the end), with 130 when interrupted.
+    when a student diverged (the others are trained to the end), with 130 when interrupted. A student that
+    ends worse than untrained is a note.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def lab_command(
 
             steps = steps_tested(result.test_batches)
             over_time = exponents(result.test_batches, steps=steps, seed=config.seed)
-            write_results(run, result, over_time, prints)
+            write_results(run, result, over_time, prints, lab_text(result, found, prints))
             note(f"wrote {run.folder}")
     output.emit(lab_payload(result, found, prints), lab_text(result, found, prints))
     return ExitCode.FAILED if result.diverged else ExitCode.DONE

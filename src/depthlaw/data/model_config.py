@@ -1,6 +1,6 @@
 """Settings of a language model: which weights, where, and how many rows at once."""
 
-from __future__ import annotations
+# Annotations are not postponed here: the parser reads those of inherited fields where the heir is defined.
 
 from dataclasses import dataclass, field
 from typing import Literal

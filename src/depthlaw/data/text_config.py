@@ -1,6 +1,6 @@
 """Settings of a text: which documents to read, and how much of them."""
 
-from __future__ import annotations
+# Annotations are not postponed here: the parser reads those of inherited fields where the heir is defined.
 
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -29,7 +29,15 @@ class AblateConfig(ModelConfig, TextConfig):
     samples
         Orders that "shuffle middle" draws.
     seed
-        Of these draws.
+        Of these draws, and of the inputs of laboratory students.
+    depth
+        Students of a laboratory run to take, by their depth; the deepest of each rho by default.
+    rho
+        Students by the correlation of their teacher's blocks; all by default.
+    replica
+        Students by the number of their teacher; the first by default.
+    temperature
+        Students by temperature; the highest by default.
     depth_law
         Coefficient and exponent of the depth term of a law, to predict what a skipped block costs.
     """
@@ -38,6 +46,10 @@ class AblateConfig(ModelConfig, TextConfig):
     drop: int | None = None
     samples: int = 5
     seed: int = 0
+    depth: tuple[int, ...] = ()
+    rho: tuple[float, ...] = ()
+    replica: tuple[int, ...] = ()
+    temperature: tuple[float, ...] = ()
     max_length: int = 512
     depth_law: tuple[float, float] = DEPTH_LAW
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from depthlaw.data.html import result_html
 from depthlaw.errors import Notice
-from depthlaw.interventions.agreement import Agreement, rank_agreement
+from depthlaw.interventions.agreement import Agreement, rank_agreement, windows
 from depthlaw.interventions.averaging import Skips, Swaps, middle_skips, middle_swaps
 from depthlaw.interventions.criteria import CriteriaSums
 from depthlaw.interventions.plan import Plan
@@ -166,16 +166,8 @@ class Ablation:
 
     def windows(self, size: int) -> Mapping[str, NDArray[np.float64]]:
         """Criteria for every window of ``size`` blocks, (windows,), measured costs first where known."""
-        found = {
-            plan.first: place
-            for place, plan in enumerate(self.plans)
-            if plan.kind == "skip" and plan.size == size and plan.first is not None
-        }
-        known = self.criteria.window(size)
-        if len(found) != self.depth - size + 1:
-            return known
-        places = [found[first] for first in range(self.depth - size + 1)]
-        return {"delta_ce": self.delta_ce[places], "kl": self.kl[places], **known}
+        measured = {"delta_ce": self.delta_ce, "kl": self.kl}
+        return windows(self.plans, self.depth, size, measured, self.criteria)
 
     def agreement(self, size: int = 1) -> Agreement:
         """How far the criteria rank windows of ``size`` blocks alike."""

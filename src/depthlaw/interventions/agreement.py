@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from depthlaw.interventions.criteria import CriteriaSums
+from depthlaw.interventions.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,39 @@ class Agreement:
     names: tuple[str, ...]
     correlation: NDArray[np.float64]
     places: int
+
+
+def windows(
+    plans: Sequence[Plan],
+    depth: int,
+    size: int,
+    measured: Mapping[str, NDArray[np.float64]],
+    criteria: CriteriaSums,
+) -> Mapping[str, NDArray[np.float64]]:
+    """Put what was measured beside the criteria, window by window of ``size`` neighbouring blocks.
+
+    Parameters
+    ----------
+    depth
+        Blocks of the network.
+    measured
+        (plans,) costs by name.
+
+    Returns
+    -------
+    Mapping
+        (windows,) values by name; the measured ones first, where every window was left out by some plan.
+    """
+    found = {
+        plan.first: place
+        for place, plan in enumerate(plans)
+        if plan.kind == "skip" and plan.size == size and plan.first is not None
+    }
+    known = criteria.window(size)
+    if len(found) != depth - size + 1:
+        return known
+    places = [found[first] for first in range(depth - size + 1)]
+    return {**{name: values[places] for name, values in measured.items()}, **known}
 
 
 def rank_agreement(criteria: Mapping[str, NDArray[np.float64]]) -> Agreement:

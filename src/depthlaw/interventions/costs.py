@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from depthlaw.interventions.agreement import Agreement, rank_agreement, windows
+from depthlaw.interventions.averaging import Skips, Swaps, middle_skips, middle_swaps
+from depthlaw.interventions.criteria import CriteriaSums
 from depthlaw.interventions.execution import execute
 from depthlaw.interventions.generators import expand_plans
 from depthlaw.interventions.plan import Plan
 from depthlaw.tensors.stack import Stack
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COST_UNITS = {
+    "name": "1",
+    "kind": "1",
+    "order": "1",
+    "blocks": "1",
+    "first": "1",
+    "size": "1",
+    "samples": "1",
+    "loss": "loss",
+    "delta_loss": "loss",
+    "delta_loss_stderr": "loss",
+    "distance": "loss",
+    "distance_stderr": "loss",
+}
+"""Columns of `PlanCosts.to_table` with their units."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +47,8 @@ class PlanCosts:
     ----------
     plans
         What was run.
+    depth
+        Blocks of the network.
     intact
         Mean loss of the intact network, in the unit of the loss.
     cost
@@ -32,17 +56,69 @@ class PlanCosts:
     stderr
         (plans,) its standard error over samples, paired with the intact network; NaN for one.
     distance
-        (plans,) mean squared change of an output coordinate.
+        (plans,) mean distance of the output from the intact one.
+    distance_stderr
+        (plans,) its standard error over samples.
     samples
         How many.
+    criteria
+        Block influence, angular distance and CKA on the same samples.
     """
 
     plans: tuple[Plan, ...]
+    depth: int
     intact: float
     cost: NDArray[np.float64]
     stderr: NDArray[np.float64]
     distance: NDArray[np.float64]
+    distance_stderr: NDArray[np.float64]
     samples: int
+    criteria: CriteriaSums
+
+    @property
+    def skips(self) -> Skips | None:
+        """What single skips of the middle cost, beside the prediction of averaging.
+
+        The depth term is the network's whole loss: nothing but depth keeps a student from its teacher. Under
+        averaging it goes as 1/ℓ, so that one block less, retrained, costs loss/(ℓ − 1).
+        """
+        law = (self.intact * self.depth, 1.0)
+        return middle_skips(self.plans, self.cost.tolist(), self.depth, law)
+
+    @property
+    def swaps(self) -> Swaps | None:
+        """How the distance that swaps within the middle cause goes with the distance of the blocks."""
+        return middle_swaps(self.plans, self.distance.tolist(), self.depth)
+
+    def windows(self, size: int) -> Mapping[str, NDArray[np.float64]]:
+        """Criteria for every window of ``size`` blocks, (windows,), measured costs first where known."""
+        measured = {"delta_loss": self.cost, "distance": self.distance}
+        return windows(self.plans, self.depth, size, measured, self.criteria)
+
+    def agreement(self, size: int = 1) -> Agreement:
+        """How far the criteria rank windows of ``size`` blocks alike."""
+        return rank_agreement(self.windows(size))
+
+    def to_table(self) -> pa.Table:
+        """Return one row a plan, see `COST_UNITS`."""
+        import pyarrow as pa
+
+        plans = self.plans
+        columns: dict[str, Any] = {
+            "name": [plan.name for plan in plans],
+            "kind": [plan.kind for plan in plans],
+            "order": [plan.text() for plan in plans],
+            "blocks": [len(plan.executed) for plan in plans],
+            "first": pa.array([plan.first for plan in plans], pa.int64()),
+            "size": pa.array([plan.size for plan in plans], pa.int64()),
+            "samples": [self.samples] * len(plans),
+            "loss": self.intact + self.cost,
+            "delta_loss": self.cost,
+            "delta_loss_stderr": self.stderr,
+            "distance": self.distance,
+            "distance_stderr": self.distance_stderr,
+        }
+        return pa.table(columns)
 
 
 @torch.no_grad()
@@ -52,6 +128,7 @@ def plan_costs(
     plans: Sequence[str | Plan],
     loss: Callable[[Tensor], Tensor],
     *,
+    distance: Callable[[Tensor, Tensor], Tensor] | None = None,
     samples: int = 5,
     seed: int = 0,
 ) -> PlanCosts:
@@ -67,6 +144,9 @@ def plan_costs(
         `Plan`, orders such as ``"0-4,6-"``, or generators such as ``"skip each"``.
     loss
         Outputs (rows, positions, outputs) → losses, one a sample, any shape.
+    distance
+        Outputs of the intact and of the changed network → distances, one a sample, any shape; by default the
+        mean squared change of an output coordinate.
     samples, seed
         Of ``shuffle middle``.
 
@@ -75,6 +155,7 @@ def plan_costs(
     UsageError
         For plans that are not understood.
     """
+    apart = distance or (lambda whole, changed: (changed - whole).square().mean(-1))
     found: list[Plan] = []
     for plan in plans:
         found += (
@@ -88,16 +169,23 @@ def plan_costs(
     changes, distances = [], []
     for plan in found:
         output = stack.finish(execute(stack, trace, plan)).double()
-        changes.append(loss(output).double().flatten() - base)
-        distances.append(float((output - whole).square().mean()))
-    change = torch.stack(changes)
-    n = change.shape[1]
-    error = change.std(dim=1) / n**0.5 if n > 1 else torch.full((len(found),), float("nan"))
+        changes.append(_mean(loss(output).double().flatten() - base))
+        distances.append(_mean(apart(whole, output).double().flatten()))
+    (cost, stderr), (far, far_stderr) = (np.array(pairs).reshape(-1, 2).T for pairs in (changes, distances))
     return PlanCosts(
-        tuple(found),
-        float(base.mean()),
-        change.mean(dim=1).cpu().numpy(),
-        error.cpu().numpy(),
-        np.asarray(distances),
-        n,
+        plans=tuple(found),
+        depth=stack.depth,
+        intact=float(base.mean()),
+        cost=cost,
+        stderr=stderr,
+        distance=far,
+        distance_stderr=far_stderr,
+        samples=len(base),
+        criteria=CriteriaSums.of([state.flatten(0, -2) for state in trace.states]),
     )
+
+
+def _mean(values: Tensor) -> tuple[float, float]:
+    """Mean of (samples,) and its standard error; NaN for one sample."""
+    n = len(values)
+    return float(values.mean()), float(values.std()) / n**0.5 if n > 1 else float("nan")

@@ -29,6 +29,10 @@ MEASURES = ("log_probability", "logit", "rank")
 """What is read of a target: log of its (joint) probability, logit of its first token, and the rank of its
 worst token from 1."""
 
+HEAD_ROWS = 32
+"""States that the head reads at a time: a few cost as much as many, as most work is reading its weights.
+Always as many, filled up, so that no reading depends on how many there were."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -115,7 +119,7 @@ def run_passes(
     rows = [(p, s) for p in range(len(group)) for s in (None, *range(samples))]
     pieces: list[tuple[Tensor, ...]] = []
     outputs: dict[Kind, list[list[Tensor]]] = {kind: [] for kind in kinds if kind != "block"}
-    readings: list[Tensor] = []
+    read_states: list[Tensor] = []
     calls: tuple[Call, ...] = ()
     for start in range(0, len(rows), shape[0]):
         part = filled(rows[start : start + shape[0]], shape[0])
@@ -137,7 +141,8 @@ def run_passes(
             outputs[kind].append(found)
         calls = calls or trace.calls
         pieces.append(tuple(state[:real] for state in trace.states))
-        readings.append(read_targets(lm, trace.states[-1], [targets[p] for p, _ in part])[:real])
+        last = trace.states[-1]
+        read_states += [last[row, list(targets[p].positions)] for row, (p, _) in enumerate(part[:real])]
     return Passes(
         samples,
         shape,
@@ -145,17 +150,17 @@ def run_passes(
         {kind: tuple(torch.cat(b) for b in zip(*parts, strict=True)) for kind, parts in outputs.items()},
         calls,
         targets,
-        torch.cat(readings).reshape(len(group), 1 + samples, -1),
+        read_targets(lm, read_states, [targets[p] for p, _ in rows]).reshape(len(group), 1 + samples, -1),
     )
 
 
-def read_targets(lm: LanguageModel, state: Tensor, targets: Sequence[Target]) -> Tensor:
-    """Read the targets off raw last states.
+def read_targets(lm: LanguageModel, states: Sequence[Tensor], targets: Sequence[Target]) -> Tensor:
+    """Read the targets off raw last states, with the head at the tokens read and nowhere else.
 
     Parameters
     ----------
-    state
-        (rows, tokens, width).
+    states
+        One a row: (reads, width), the last states at the positions of its target.
     targets
         One a row.
 
@@ -164,21 +169,29 @@ def read_targets(lm: LanguageModel, state: Tensor, targets: Sequence[Target]) ->
     Tensor
         (rows, measures) float64 on the CPU, see `MEASURES`.
     """
+    reads = torch.cat(list(states))
+    wanted = torch.tensor([i for target in targets for i in target.ids])
+    whole = reads[filled(range(len(reads)), -(-len(reads) // HEAD_ROWS) * HEAD_ROWS)]
+    batches = zip(torch.split(whole, HEAD_ROWS), torch.split(wanted, HEAD_ROWS), strict=True)
+    parts = [_read(lm, part, ids) for part, ids in batches]
+    logp, logit, rank = torch.cat(parts, 1)
     rows = [row for row, target in enumerate(targets) for _ in target.ids]
-    positions = [at for target in targets for at in target.positions]
-    wanted = torch.tensor([i for target in targets for i in target.ids], device=state.device)
-    # The head runs at the tokens read and nowhere else.
-    logits = working(lm.finish(state[rows, positions]))
-    chosen = logits.gather(-1, wanted.to(logits.device).unsqueeze(-1))
-    logp = (chosen.double() - logits.double().logsumexp(-1, keepdim=True)).squeeze(-1).cpu()
-    rank = 1 + (logits > chosen).sum(-1).cpu()
-    found = torch.zeros(len(targets), len(MEASURES), dtype=torch.float64)
     index = torch.tensor(rows)
+    found = torch.zeros(len(targets), len(MEASURES), dtype=torch.float64)
     found[:, 0].index_add_(0, index, logp)
-    found[:, 2].scatter_reduce_(0, index, rank.double(), "amax")
+    found[:, 2].scatter_reduce_(0, index, rank, "amax")
     begin = [place for place, row in enumerate(rows) if place == 0 or rows[place - 1] != row]
-    found[:, 1] = chosen.double().squeeze(-1).cpu()[begin]
+    found[:, 1] = logit[begin]
     return found
+
+
+def _read(lm: LanguageModel, states: Tensor, ids: Tensor) -> Tensor:
+    """(measures, ids) float64: log p, logit and rank of ids at the first of the states (rows, width)."""
+    logits = working(lm.finish(states))[: len(ids)]
+    chosen = logits.gather(-1, ids.to(logits.device).unsqueeze(-1))
+    logp = chosen.double() - logits.double().logsumexp(-1, keepdim=True)
+    rank = 1 + (logits > chosen).sum(-1, keepdim=True)
+    return torch.cat([logp, chosen.double(), rank.double()], 1).T.cpu()
 
 
 def filled(items: Sequence[Item], rows: int) -> list[Item]:

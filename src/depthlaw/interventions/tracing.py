@@ -78,7 +78,7 @@ def run_rows(
     lm: LanguageModel, passes: Passes, rows: Sequence[Row], sublayers: Sublayers | None = None
 ) -> NDArray[np.float64]:
     """Run patched rows, (rows, measures), whatever their cones say."""
-    values = np.empty((len(rows), len(MEASURES)))
+    last: list[Tensor] = [torch.empty(0)] * len(rows)
 
     def start(number: int) -> tuple[str, int]:
         return rows[number][0].kind, rows[number][0].first
@@ -88,10 +88,11 @@ def run_rows(
         for begin in range(0, len(numbers), passes.shape[0]):
             part = numbers[begin : begin + passes.shape[0]]
             chunk = filled([rows[number] for number in part], passes.shape[0])
-            targets = [passes.targets[cell.prompt] for cell, _ in chunk]
-            found = read_targets(lm, _run(lm, passes, chunk, first, sublayers), targets)
-            values[part] = found[: len(part)].numpy()
-    return values
+            state = _run(lm, passes, chunk, first, sublayers)
+            for row, number in enumerate(part):
+                last[number] = state[row, list(passes.targets[rows[number][0].prompt].positions)]
+    targets = [passes.targets[cell.prompt] for cell, _ in rows]
+    return read_targets(lm, last, targets).numpy() if rows else np.empty((0, len(MEASURES)))
 
 
 def _run(

@@ -135,7 +135,7 @@ class LabConfig:
     device
         ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
     threads
-        CPU threads; all cores that this process may use when not given.
+        CPU threads; when not given OMP_NUM_THREADS, else all cores that this process may use.
     checkpoint_every
         Time between checkpoints of a run with a folder: 60s, 5m, 1h.
     """

@@ -156,6 +156,8 @@ def thread_count(config: LabConfig) -> int:
     """Number of CPU threads: as asked for, else ``OMP_NUM_THREADS``, else one a core of this process."""
     if config.threads is not None:
         return config.threads
-    if (wanted := os.environ.get("OMP_NUM_THREADS", "")).isdigit() and int(wanted) > 0:
+    # It may be a list, one number a level of nesting.
+    wanted = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if wanted.isdigit() and int(wanted) > 0:
         return int(wanted)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

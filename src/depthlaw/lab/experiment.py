@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,14 @@ from depthlaw.data.config import replaced
 from depthlaw.data.store import Run, open_run
 from depthlaw.lab import checkpoint
 from depthlaw.lab.config import LabConfig, seconds
-from depthlaw.lab.engine import Array, StudentKey
+from depthlaw.lab.engine import StudentKey
 from depthlaw.lab.metrics import UNITS, batches_table, metrics_table, students_table
 from depthlaw.lab.networks import Network
 from depthlaw.lab.presets import preset
 from depthlaw.lab.result import LabResult
+from depthlaw.lab.saturation import NEVER
 from depthlaw.lab.training import ALIVE, Progress, Task, Trainer, keys_of, run_to_end, tasks_of
+from depthlaw.lab.weights import read_weights, weights_bytes, weights_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -154,15 +156,24 @@ class _Experiment:
         self._add(
             metrics_table(task, self.keys, trainer.curves),
             batches_table(task, self.keys, trainer.curves),
-            students_table(task, self.keys, trainer.stopped.tolist()),
+            students_table(
+                task,
+                self.keys,
+                trainer.stopped.tolist(),
+                trainer.saturated.tolist(),
+                trainer.untrained.mean(1),
+            ),
         )
         self.networks[task] = dict(zip(self.keys, trainer.engine.networks(), strict=True))
         if self.run is not None:
             for key, step in zip(self.keys, trainer.stopped.tolist(), strict=True):
                 if step != ALIVE:
                     self.run.log(f"{task.name}: {key.name} diverged at step {step}")
+            for key, step in zip(self.keys, trainer.saturated.tolist(), strict=True):
+                if step != NEVER:
+                    self.run.log(f"{task.name}: {key.name} is worse than untrained since step {step}")
             self._write_tables()
-            data = checkpoint.to_bytes(_flat(self.networks[task]), {"engine": self.engine})
+            data = weights_bytes(self.networks[task], self.engine)
             self.run.write_bytes(weights_name(task), data)
 
     def _add(self, metrics: pa.Table, batches: pa.Table, students: pa.Table) -> None:
@@ -181,9 +192,7 @@ class _Experiment:
         import pyarrow.compute as pc
         import pyarrow.parquet as pq
 
-        arrays, about = checkpoint.read(self.run.folder / weights_name(task))
-        self.engine = about.get("engine", "")
-        self.networks[task] = {key: _network(arrays, key) for key in self.keys}
+        self.networks[task], self.engine = read_weights(self.run.folder, task, self.keys)
         for name, parts in self.tables.items():
             whole = pq.read_table(self.run.folder / f"{name}.parquet")
             mine = pc.and_(pc.equal(whole["replica"], task.replica), pc.equal(whole["rho"], task.rho))
@@ -196,24 +205,6 @@ class _Experiment:
         path = None if self.run is None else self.run.folder / checkpoint.NAME
         if self.run is not None and path is not None and path.exists() and path.read_bytes() != empty:
             self.run.write_bytes(checkpoint.NAME, empty)
-
-
-def weights_name(task: Task) -> str:
-    """Name of a task's weights within the run folder."""
-    return f"weights/{task.name}.safetensors"
-
-
-def _flat(networks: Mapping[StudentKey, Network]) -> dict[str, Array]:
-    return {
-        f"{key.name}.{name}": array
-        for key, network in networks.items()
-        for name, array in network.as_dict().items()
-    }
-
-
-def _network(arrays: Mapping[str, Array], key: StudentKey) -> Network:
-    A, b, B = (arrays[f"{key.name}.{name}"] for name in ("A", "b", "B"))
-    return Network(A, b, B, arrays.get(f"{key.name}.head"))
 
 
 def _concatenated(tables: list[pa.Table]) -> pa.Table:

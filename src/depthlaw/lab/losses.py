@@ -56,3 +56,14 @@ def kl(logits: Tensor, target: Tensor, of_teacher: Tensor, of_student: Tensor) -
     # Term by term: entropy minus cross-entropy would cancel where the two agree.
     losses = (p * (log_p - log_q)).sum(-1).mean(-1)
     return losses, log_q.exp_().sub_(p).div_(of_student * len(target))
+
+
+def mse_of_samples(normed: Tensor, target: Tensor) -> Tensor:
+    """Squared error of each sample: (…, width) and (…, width) → (…)."""
+    return (normed - target).square().mean(-1)
+
+
+def kl_of_samples(p_logits: Tensor, q_logits: Tensor) -> Tensor:
+    """KL(softmax(p) ‖ softmax(q)) of each sample, nats: (…, classes) and (…, classes) → (…)."""
+    log_p, log_q = torch.log_softmax(p_logits, -1), torch.log_softmax(q_logits, -1)
+    return (log_p.exp() * (log_p - log_q)).sum(-1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depthlaw.lab.engine import StudentKey
-from depthlaw.lab.training import ALIVE, Curves, Task
+from depthlaw.lab.training import Curves, Task
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +23,8 @@ UNITS = {
     "train_loss": "loss",
     "test_loss": "loss",
     "diverged": "steps",
+    "saturated": "steps",
+    "untrained_loss": "loss",
 }
 """Of every column. A loss is a mean square (``mse``) or in nats (``kl``), as the configuration says."""
 
@@ -62,16 +64,27 @@ def batches_table(task: Task, keys: Sequence[StudentKey], curves: Curves) -> pa.
     return _table(rows, names, kinds)
 
 
-def students_table(task: Task, keys: Sequence[StudentKey], stopped: Sequence[int]) -> pa.Table:
-    """One row per student: ``diverged`` is the step at which its loss was not finite, null if never."""
+def students_table(
+    task: Task,
+    keys: Sequence[StudentKey],
+    stopped: Sequence[int],
+    saturated: Sequence[int],
+    untrained: Sequence[float],
+) -> pa.Table:
+    """One row per student: what went wrong with it, if anything did.
+
+    ``diverged`` is the step at which its loss was not finite, ``saturated`` the one since which it was worse
+    than untrained; null if never. ``untrained_loss`` is its test loss before the first step.
+    """
     import pyarrow as pa
 
     rows = [
-        (task.replica, key.temperature, task.rho, key.depth, None if step == ALIVE else int(step))
-        for key, step in zip(keys, stopped, strict=True)
+        (task.replica, key.temperature, task.rho, key.depth, _step(diverged), _step(since), float(loss))
+        for key, diverged, since, loss in zip(keys, stopped, saturated, untrained, strict=True)
     ]
-    names = ("replica", "temperature", "rho", "depth", "diverged")
-    kinds = (pa.int64(), pa.float64(), pa.float64(), pa.int64(), pa.int64())
+    names = ("replica", "temperature", "rho", "depth", "diverged", "saturated", "untrained_loss")
+    whole, real = pa.int64(), pa.float64()
+    kinds = (whole, real, real, whole, whole, whole, real)
     return _table(rows, names, kinds)
 
 
@@ -81,6 +94,10 @@ def _table(rows: Sequence[tuple[Any, ...]], names: Sequence[str], kinds: Sequenc
     columns = zip(*rows, strict=True) if rows else ((),) * len(names)
     arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
     return pa.table(arrays, names=list(names))
+
+
+def _step(step: int) -> int | None:
+    return None if step < 0 else int(step)
 
 
 def _mean(values: np.ndarray) -> float | None:

@@ -23,6 +23,7 @@ class Purpose(IntEnum):
     TEST = 5
     RESAMPLING = 6
     FINGERPRINT = 7
+    PLANS = 8
 
 
 def generator(seed: int, replicate: int, purpose: Purpose, *more: int) -> np.random.Generator:
@@ -40,7 +41,7 @@ class Batches:
     Parameters
     ----------
     purpose
-        ``TRAINING`` or ``TEST``.
+        ``TRAINING``, ``TEST``, ``FINGERPRINT`` or ``PLANS``.
     shape
         (batch, width) of one.
     """

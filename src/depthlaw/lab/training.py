@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from depthlaw.lab.config import LabConfig
 from depthlaw.lab.engine import Array, Engine, StudentKey, make_engine
 from depthlaw.lab.networks import draw_student, draw_teacher
+from depthlaw.lab.saturation import saturated_since
 from depthlaw.lab.streams import Batches, Purpose
 
 ALIVE = -1
@@ -104,7 +105,10 @@ class Progress:
 
 
 class Trainer:
-    """A task in training: its engine, where it stands, and what was measured."""
+    """A task in training: its engine, where it stands, and what was measured.
+
+    ``untrained`` are the (students, batches) test losses before the first step.
+    """
 
     def __init__(self, config: LabConfig, task: Task) -> None:
         self.config, self.task, self.keys = config, task, keys_of(config)
@@ -114,6 +118,7 @@ class Trainer:
         shape = (config.batch, config.width)
         self._batches = Batches(config.seed, task.replica, Purpose.TRAINING, shape)
         self._tests = Batches(config.seed, task.replica, Purpose.TEST, shape)
+        self.untrained = self._test(0)
         self.step = 0
         self.stopped = np.full(len(self.keys), ALIVE, np.int64)
         self.curves = Curves()
@@ -145,14 +150,23 @@ class Trainer:
         due = self.step >= config.steps or (config.test_every > 0 and self.step % config.test_every == 0)
         test = np.full((len(self.keys), config.test_batches), np.nan)
         if due:
-            for part in range(config.test_batches):
-                test[:, part] = self.engine.losses(self._tests(self.step, part))
-            test[~alive] = np.nan
+            test[alive] = self._test(self.step)[alive]
         self.curves.step.append(self.step)
         self.curves.train.append(np.where(alive, self._sum / self._count, np.nan))
         self.curves.test.append(test)
         self._sum[:] = 0
         self._count = 0
+
+    def _test(self, step: int) -> NDArray[np.float64]:
+        """Losses (students, batches) on the test batches of a step."""
+        parts = [self.engine.losses(self._tests(step, part)) for part in range(self.config.test_batches)]
+        return np.stack(parts, axis=1)
+
+    @property
+    def saturated(self) -> NDArray[np.int64]:
+        """Step (students,) since which each is worse than untrained, or ``NEVER``; see `saturated_since`."""
+        curves = self.curves
+        return saturated_since(curves.step, np.array(curves.train), curves.test[-1], self.untrained)
 
     def state(self) -> dict[str, Array]:
         """Everything needed to go on bit for bit, by name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal  # noqa: F401 - the flags of FitConfig are resolved here
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray

@@ -47,11 +47,17 @@ def draw_loss_against_depth(ax: Axes, table: pa.Table, label: str, color: Any, a
         centre = np.exp(np.log(levels).mean())
         through = np.exp(np.log(mean).mean()) * (levels / centre) ** -alpha
         ax.plot(levels, through, color=color, lw=1.2)
-    scale_axis(ax, "x", base=2)
+    scale_depth(ax, levels)
     scale_axis(ax, "y")
-    ax.set_xlabel(r"depth $\ell$ (blocks)")
     ax.set_ylabel("test loss")
     return ax
+
+
+def scale_depth(ax: Axes, depths: Sequence[int] | np.ndarray) -> None:
+    """Make the horizontal axis one of depth, logarithmic, with the depths themselves as ticks."""
+    scale_axis(ax, "x", base=2)
+    ax.set_xticks([float(depth) for depth in depths], [f"{depth:g}" for depth in depths])
+    ax.set_xlabel(r"depth $\ell$ (blocks)")
 
 
 def draw_exponents(ax: Axes, rows: Sequence[Exponent], against: str, label: str, color: Any) -> Axes:
@@ -66,6 +72,8 @@ def draw_exponents(ax: Axes, rows: Sequence[Exponent], against: str, label: str,
     ax.fill_between(x, low, high, color=color, alpha=0.2, lw=0)
     if against != "rho":
         scale_axis(ax, "x")
+    if against == "temperature" and len(x) <= 6:
+        ax.set_xticks(x, [f"{value:.2g}" for value in x])
     names = {"step": "training steps", "temperature": "temperature $T$", "rho": r"correlation $\rho$"}
     ax.set_xlabel(names[against])
     ax.set_ylabel(r"depth exponent $\alpha_\ell$")
@@ -92,6 +100,16 @@ def draw_layers(ax: Axes, rows: Sequence[Mapping[str, Any]], quantity: str, labe
     mean = [np.mean([row[quantity] for row in known if row["layer"] == layer]) for layer in layers]
     ax.plot((np.array(layers) + 0.5) / len(layers), mean, "-", color=color, label=label)
     ax.set_xlabel("place in the network")
+    return ax
+
+
+def draw_right_angle(ax: Axes) -> Axes:
+    """Mark π/2, where neighbouring updates have nothing in common."""
+    ax.axhline(np.pi / 2, color=MUTED, lw=0.8, zorder=0)
+    ax.annotate(
+        r"$\pi/2$", (1, np.pi / 2), (-2, -2), ("axes fraction", "data"), "offset points",
+        ha="right", va="top", color=MUTED,
+    )  # fmt: skip
     return ax
 
 
@@ -162,7 +180,7 @@ def _states(result: LabResult, prints: Fingerprints) -> dict[str, bytes]:
             draw_layers(axes[1], mine, "theta_update", _label(rho, None), color)
         axes[0].set_ylabel(r"$\theta(h_l, h_{l+1})$ (rad)")
         axes[1].set_ylabel(r"$\theta(\Delta h_l, \Delta h_{l+1})$ (rad)")
-        axes[1].axhline(np.pi / 2, color=MUTED, lw=0.8, zorder=0)
+        draw_right_angle(axes[1])
         legend(axes[1])
         return rendered(made, "states")
 
@@ -181,6 +199,10 @@ def _label(rho: float | None, temperature: float | None) -> str:
 
 
 def legend(ax: Axes) -> None:
-    """Add a legend where there is something to name, and not too much of it."""
-    if 0 < len(ax.get_legend_handles_labels()[0]) <= 8:
-        ax.legend(handlelength=1.4)
+    """Name the curves; of more than eight, which are an ordered set, five from the first to the last."""
+    handles, labels = ax.get_legend_handles_labels()
+    if len(handles) > 8:
+        shown = [round(k * (len(handles) - 1) / 4) for k in range(5)]
+        handles, labels = [handles[k] for k in shown], [labels[k] for k in shown]
+    if handles:
+        ax.legend(handles, labels, handlelength=1.4)

@@ -22,13 +22,14 @@ def draw_costs(
     depth: int,
     *,
     predicted: float | None = None,
+    what: str = "change of loss (nats per token)",
 ) -> Axes:
     """Draw the change of loss of plans that concern one place, against that place.
 
     Parameters
     ----------
     costs
-        Kind of plan → first block concerned, change of cross-entropy (nats per token), standard error.
+        Kind of plan → first block concerned, change of loss, standard error.
     predicted
         What averaging predicts for a skip; a dashed line.
     """
@@ -47,14 +48,24 @@ def draw_costs(
         # The ends cost far more than the middle, and a repeat may help.
         ax.set_yscale("symlog", linthresh=0.01)
     ax.set_xlim(-0.7, depth - 0.3)
+    # Room for the names between the curves and the top, wherever the curves are.
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high * (high / low) ** 0.3 if low > 0 else high * 8)
     ax.set_xlabel("block")
-    ax.set_ylabel("change of loss (nats per token)")
+    ax.set_ylabel(what)
     ax.legend(loc="upper center", ncols=2)
     return ax
 
 
-def draw_swaps(ax: Axes, distances: Sequence[int], cost: Sequence[float], error: Sequence[float]) -> Axes:
-    """Draw KL(intact ‖ swapped) against the distance of the two blocks, with what each regime predicts."""
+def draw_swaps(
+    ax: Axes,
+    distances: Sequence[int],
+    cost: Sequence[float],
+    error: Sequence[float],
+    *,
+    what: str = "KL to the intact model (nats)",
+) -> Axes:
+    """Draw what swaps do to the output against the distance of the two blocks, with what regimes predict."""
     x, y = np.asarray(distances, dtype=float), np.asarray(cost)
     ax.errorbar(
         x, y, yerr=np.nan_to_num(np.asarray(error)), fmt="o-", ms=4, lw=1.0, color=FIT, label="measured"
@@ -67,6 +78,6 @@ def draw_swaps(ax: Axes, distances: Sequence[int], cost: Sequence[float], error:
     ax.set_ylim(y.min() / 2, max(y.max(), y[0] * (2 * x[-1] - 1)) * 3)
     ax.set_xticks(x, [f"{value:g}" for value in x])
     ax.set_xlabel("distance of the swapped blocks")
-    ax.set_ylabel("KL to the intact model (nats)")
+    ax.set_ylabel(what)
     ax.legend()
     return ax

@@ -105,8 +105,16 @@ def draw_glance(ax: Axes, states: LayerCurve, updates: LayerCurve | None) -> Axe
     return ax
 
 
-def draw_lens(ax: Axes, curve: LayerCurve) -> Axes:
-    """Draw the cross-entropy of the next token read at every layer."""
+def draw_lens(ax: Axes, curve: LayerCurve, *, unmasked: LayerCurve | None = None) -> Axes:
+    """Draw the cross-entropy of the next token read at every layer.
+
+    Parameters
+    ----------
+    unmasked
+        The same through a last block that sees later tokens, as published for Pythia; ``None`` for none.
+    """
+    if unmasked is not None:
+        ax.plot(unmasked.layer, unmasked.mean, ":", color=SECOND, label="last block sees later tokens")
     ax.errorbar(
         curve.layer,
         curve.mean,
@@ -128,6 +136,8 @@ def draw_lens(ax: Axes, curve: LayerCurve) -> Axes:
         fontsize=7.5,
         color=POINTS,
     )
+    if unmasked is not None:
+        legend_above(ax)
     ax.set_xlabel("state $h_l$ after block $l$")
     ax.set_ylabel("cross-entropy (nats per token)")
     ax.set_ylim(bottom=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from depthlaw.plots.probe import RIGHT_ANGLE, angle_axis, blocks_axis, legend_above
 from depthlaw.plots.style import FIT, POINTS, SECOND
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from depthlaw.probe.trajectories import Trajectories
 
 _MOST_POINTS = 6000  # tokens drawn of a cluster; more only blacken
+_MOST_LINES = 120  # the same for whole trajectories
 
 
 def draw_plane(ax: Axes, found: Trajectories) -> Axes:
@@ -59,9 +61,27 @@ def draw_plane(ax: Axes, found: Trajectories) -> Axes:
     return ax
 
 
-def draw_trajectories(ax: Axes, found: Trajectories) -> Axes:
-    """Draw the mean trajectory of each cluster over the blocks, with the two ideals."""
+def draw_trajectories(
+    ax: Axes, found: Trajectories, *, theta: ArrayLike | None = None, normed_last: float | None = None
+) -> Axes:
+    """Draw the mean trajectory of each cluster over the blocks, with the two ideals.
+
+    Parameters
+    ----------
+    theta
+        (tokens, layers) radians, tokens in the order of ``found``: some of them are drawn faintly behind;
+        ``None`` for none.
+    normed_last
+        Mean last angle with the last state after the final norm, as the paper has it; ``None`` for none.
+    """
     blocks = np.arange(1, len(found.late.mean) + 1)
+    if theta is not None:
+        theta = np.asarray(theta)
+        early = found.probability > 0.5
+        for member, colour, most in ((~early, FIT, _MOST_LINES), (early, SECOND, _MOST_LINES // 4)):
+            rows = theta[member & np.isfinite(theta).all(axis=1)]
+            some = rows[:: -(-len(rows) // most) or 1]
+            ax.plot(blocks, some.T, "-", color=colour, lw=0.5, alpha=0.15, zorder=1, rasterized=True)
     inner = np.zeros(len(blocks))
     inner[[0, -1]] = RIGHT_ANGLE
     ax.plot(blocks, inner, ":", lw=1.1, color=POINTS, label="ideal: stops")
@@ -78,8 +98,10 @@ def draw_trajectories(ax: Axes, found: Trajectories) -> Axes:
     )
     if found.early is not None:
         ax.plot(blocks, found.early.mean, "-s", color=SECOND, label="turn least", ms=3, mew=0)
+    if normed_last is not None:
+        ax.plot(blocks[-1], normed_last, "D", ms=4, mfc="white", mec=FIT, zorder=4, label="normed")
     blocks_axis(ax, len(blocks))
-    angle_axis(ax, r"$\theta(h_l, h_{l+1})$ (rad)")
+    angle_axis(ax, r"$\theta(h_l, h_{l+1})$ (rad)", max(float(found.late.mean.max()), normed_last or 0.0))
     legend_above(ax)
     return ax
 

@@ -91,6 +91,15 @@ OTHERS = (
     Definition("all", "every block, first and last included", lambda p: float(p.theta.mean())),
 )
 
+FAMILY_UNITS = {
+    "model": "1",
+    "depth": "1",
+    "width": "1",
+    **dict.fromkeys(("theta_middle", "stderr", "theta_first", "theta_last", "law"), "rad"),
+    **{f"middle:{definition.name}": "rad" for definition in OTHERS},
+}
+"""Units of `Family.to_table`."""
+
 
 @dataclass(frozen=True)
 class Alternative:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SHARD_TOKENS = 16_384
 """Tokens after which a shard ends, at the end of a batch; some 14 MB for 30 layers."""
+LENS_SHARE = 8
+"""How many times shorter shards are with a lens, which is so much slower: a kill then costs minutes, too."""
 
 
 class Keeper:
@@ -37,8 +39,11 @@ class Keeper:
         Behind the last batch that was taken in.
     """
 
-    def __init__(self, run: Run | None, observers: Sequence[Observer], *, tokens: bool) -> None:
+    def __init__(
+        self, run: Run | None, observers: Sequence[Observer], *, tokens: bool, lens: bool = False
+    ) -> None:
         self.position = Position()
+        self._shard_tokens = SHARD_TOKENS // LENS_SHARE if lens else SHARD_TOKENS
         self._run = run
         self._observers = observers
         self._tokens = tokens
@@ -56,7 +61,7 @@ class Keeper:
             self._tables.append(token_table(seen))
         self._pending += seen.n_tokens
         self.position = after
-        if self._run is not None and self._pending >= SHARD_TOKENS:
+        if self._run is not None and self._pending >= self._shard_tokens:
             self._write(self._run)
 
     def finish(self, after: Position) -> None:

@@ -114,7 +114,8 @@ def _pass(
     max_length, notices = context(lm, config)
     rows = _batch_size(lm, config, max_length, measuring, run)
     summary, gathered = Summary(), Gathered()
-    keeper = Keeper(run, (summary, gathered, *observers), tokens=config.tokens)
+    slow = config.reading != "none"
+    keeper = Keeper(run, (summary, gathered, *observers), tokens=config.tokens, lens=slow)
     if run is None or not run.complete:
         batching = Batching(config.batching, batch_size=rows, max_length=max_length, bos=config.bos)
         batches = read_batches(source, lm.tokenizer, batching, limit=config.stop, start=keeper.position)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,13 @@ from depthlaw.interventions.pruning import Drop, best_drop, mergekit_yaml
 from depthlaw.report.text import number, table
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from depthlaw.data.store import Run
     from depthlaw.interventions.ablation import Ablation
+    from depthlaw.interventions.agreement import Agreement
+    from depthlaw.interventions.averaging import Swaps
+    from depthlaw.interventions.plan import Plan
 
 _HEAD = ["plan", "executed", "Δ loss", "±", "KL", "±", "top-1 same", "±"]
 
@@ -39,17 +45,18 @@ def ablate_text(result: Ablation) -> str:
         "Blocks count from 0; both ends of a range run.\n\n"
     )
     text += table(rows, _HEAD)
-    text += "".join(f"\n{part}" for part in (agreement_text(result), averaging_text(result)) if part)
+    text += "".join(
+        f"\n{part}" for part in (agreement_text(result.agreement(1)), averaging_text(result)) if part
+    )
     if result.drop is not None:
         text += f"\n{drop_text(result, best_drop(result, result.drop))}"
     notices = "".join(f"note: {notice.message}\n" for notice in result.notices)
     return text + (f"\n{notices}" if notices else "")
 
 
-def agreement_text(result: Ablation) -> str:
+def agreement_text(agreement: Agreement) -> str:
     """How far measured costs and criteria rank the blocks alike; empty when single skips were not all run."""
-    agreement = result.agreement(1)
-    if "delta_ce" not in agreement.names:
+    if not {"delta_ce", "delta_loss"} & set(agreement.names):
         return ""
     names = [name.replace("_", " ").replace("one minus cka", "1 − CKA") for name in agreement.names]
     rows = [
@@ -75,31 +82,37 @@ def averaging_text(result: Ablation) -> str:
         ]
     swaps = result.swaps
     if swaps is not None and skips is not None and 1 in swaps.distances:
-        ratio = middle_swap_cost(result) / skips.mean
-        lines.append(f"swapping neighbours costs {number(ratio, digits=2)} times what skipping one costs")
+        lines.append(neighbours_text(result.plans, result.delta_ce, result.depth, skips.mean))
     if swaps is not None:
-        shown = ", ".join(
-            f"{number(cost, digits=3)} at {distance}"
-            for distance, cost in zip(swaps.distances, swaps.cost, strict=True)
-        )
-        lines.append(f"swapping two middle blocks gives KL {shown}")
-        if np.isfinite(swaps.exponent):
-            lines.append(
-                f"  it grows as distance^{number(swaps.exponent, swaps.exponent_stderr)} ± "
-                f"{number(swaps.exponent_stderr, digits=2)}; averaging predicts {SWAP_IF_AVERAGING:g}, "
-                f"a smooth flow {SWAP_IF_FLOW:g}"
-            )
+        lines += swaps_lines(swaps, "KL")
     return "".join(f"{line}\n" for line in lines)
 
 
-def middle_swap_cost(result: Ablation) -> float:
-    """Mean change of loss of neighbour swaps within the middle, nats per token."""
+def swaps_lines(swaps: Swaps, what: str) -> list[str]:
+    """How swaps go with the distance of the blocks, beside what each regime predicts."""
+    shown = ", ".join(
+        f"{number(cost, digits=3)} at {distance}"
+        for distance, cost in zip(swaps.distances, swaps.cost, strict=True)
+    )
+    lines = [f"swapping two middle blocks gives {what} {shown}"]
+    if np.isfinite(swaps.exponent):
+        lines.append(
+            f"  it grows as distance^{number(swaps.exponent, swaps.exponent_stderr)} ± "
+            f"{number(swaps.exponent_stderr, digits=2)}; averaging predicts {SWAP_IF_AVERAGING:g}, "
+            f"a smooth flow {SWAP_IF_FLOW:g}"
+        )
+    return lines
+
+
+def neighbours_text(plans: Sequence[Plan], cost: NDArray[np.float64], depth: int, skip: float) -> str:
+    """Mean cost of neighbour swaps within the middle, over that of a skip."""
     inside = [
         n
-        for n, plan in enumerate(result.plans)
-        if plan.kind == "swap" and plan.size == 1 and plan.first and plan.first + 1 < result.depth - 1
+        for n, plan in enumerate(plans)
+        if plan.kind == "swap" and plan.size == 1 and plan.first and plan.first + 1 < depth - 1
     ]
-    return float(result.delta_ce[inside].mean())
+    ratio = float(cost[inside].mean()) / skip
+    return f"swapping neighbours costs {number(ratio, digits=2)} times what skipping one costs"
 
 
 def drop_text(result: Ablation, drop: Drop) -> str:
@@ -167,15 +180,7 @@ def ablate_figures(result: Ablation) -> dict[str, dict[str, bytes]]:
     from depthlaw.plots.style import figure, rendered
 
     figures = {}
-    rows = result.to_table().to_pylist()
-    costs = {}
-    for kind in ("skip", "swap", "repeat"):
-        chosen = [r for r in rows if r["kind"] == kind and r["first"] is not None and r["size"] in (1, None)]
-        if chosen:
-            first, cost, error = (
-                [row[name] for row in chosen] for name in ("first", "delta_ce", "delta_ce_stderr")
-            )
-            costs[kind] = (first, cost, error)
+    costs = costs_by_place(result.to_table().to_pylist(), "delta_ce")
     if costs:
         skips = result.skips
         with figure(size=(5.6, 3.2)) as (made, axes):
@@ -186,3 +191,19 @@ def ablate_figures(result: Ablation) -> dict[str, dict[str, bytes]]:
             draw_swaps(axes[0], swaps.distances, swaps.cost, swaps.stderr)
             figures["swaps"] = rendered(made, "swaps")
     return figures
+
+
+def costs_by_place(
+    rows: Sequence[Mapping[str, Any]], name: str, scale: float = 1.0
+) -> dict[str, tuple[list[float], list[float], list[float]]]:
+    """Gather plans that concern one place: kind → first block, column ``name`` over ``scale``, its errors."""
+    costs = {}
+    for kind in ("skip", "swap", "repeat"):
+        chosen = [r for r in rows if r["kind"] == kind and r["first"] is not None and r["size"] in (1, None)]
+        if chosen:
+            costs[kind] = (
+                [row["first"] for row in chosen],
+                [row[name] / scale for row in chosen],
+                [row[f"{name}_stderr"] / scale for row in chosen],
+            )
+    return costs

@@ -12,18 +12,6 @@ if TYPE_CHECKING:
     from depthlaw.laws.result import Estimate
     from depthlaw.probe.family import Family
 
-FAMILY_UNITS = {
-    "model": "1",
-    "depth": "1",
-    "width": "1",
-    "theta_middle": "rad",
-    "stderr": "rad",
-    "theta_first": "rad",
-    "theta_last": "rad",
-    "law": "rad",
-}
-"""Units of `Family.to_table`; columns ``middle:…`` are in radians too."""
-
 
 def family_text(found: Family) -> str:
     """The members, the law in one sentence, and its exponent under other definitions."""
@@ -91,9 +79,10 @@ def family_payload(found: Family) -> dict[str, Any]:
 
 
 def write_family(run: Run, found: Family) -> None:
-    """Write the table of models and the result into a run folder."""
+    """Write the table of models, the result and its text into a run folder."""
     run.write_table("family.parquet", found.to_table())
     run.write_json("result.json", family_payload(found))
+    run.write_text("family.txt", family_text(found))
 
 
 def _exponent(beta: Estimate | None) -> str:

@@ -40,6 +40,8 @@ def lab_payload(result: LabResult, found: Exponents, fingerprints: Fingerprints)
         "fingerprints": fingerprints.to_table().to_pylist(),
         "angle_laws": [vars(law) for law in angle_laws(fingerprints)],
         "diverged": result.diverged,
+        "saturated": result.saturated,
+        "warnings": [{"code": n.code, "message": n.message, "rows": list(n.rows)} for n in result.notices],
     }
 
 
@@ -64,12 +66,7 @@ def lab_text(result: LabResult, found: Exponents, fingerprints: Fingerprints) ->
                 f"rho {law.rho:g}{at}: middle_angle ~ depth^-{number(law.alpha, digits=3)} "
                 f"{interval(law.fit_low, law.fit_high)}\n"
             )
-    for student in result.diverged:
-        text += (
-            f"diverged: replica {student['replica']}, rho {student['rho']:g}, depth {student['depth']}, "
-            f"at step {student['diverged']}\n"
-        )
-    return text
+    return text + "".join(f"note: {notice.message}\n" for notice in result.notices)
 
 
 def exponents_text(found: Exponents) -> str:

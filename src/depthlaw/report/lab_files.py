@@ -9,15 +9,20 @@ from depthlaw.plots.lab import figures
 
 
 def write_results(
-    run: Run, result: LabResult, found: exponents.Exponents, prints: fingerprints.Fingerprints
+    run: Run,
+    result: LabResult,
+    found: exponents.Exponents,
+    prints: fingerprints.Fingerprints,
+    text: str,
 ) -> None:
-    """Write the tables ``exponents`` (every tested step), ``fingerprints``, ``layers``, and the figures.
+    """Write text and figures, the tables ``exponents`` (every tested step), ``fingerprints``, ``layers``.
 
     Raises
     ------
     OutputError
         When a file cannot be written.
     """
+    run.write_text("lab.txt", text)
     run.write_table("exponents.parquet", found.to_table(), exponents.UNITS)
     run.write_table("fingerprints.parquet", prints.students, fingerprints.UNITS)
     run.write_table("layers.parquet", prints.layers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from depthlaw.report.text import number, table
+from depthlaw.report.text import NONE, number, table
 from depthlaw.reproduce.keeping import SCHEMA, record
 from depthlaw.reproduce.outcome import Comparison, Correction, Outcome, Verdict
 
@@ -33,23 +33,32 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 def _row(c: Comparison) -> list[str]:
-    difference = "—"
-    if c.difference is not None:
-        in_errors = c.published_error or c.error
-        difference = f"{c.difference:+.2f} s.e." if in_errors else f"{100 * c.difference:+.2g} %"
     return [
         c.quantity,
-        _with_error(c.published, c.published_error),
-        _with_error(c.ours, c.error),
-        difference,
+        with_error(c.published, c.published_error),
+        with_error(c.ours, c.error),
+        difference_text(c),
         "—" if c.digits is None else str(c.digits),
         c.verdict,
         c.note,
     ]
 
 
-def _with_error(value: float | None, error: float | None) -> str:
+def with_error(value: float | None, error: float | None) -> str:
+    """Write a number with its standard error, if it has one: ``1.33 ± 0.29``."""
     return number(value, error) if not error else f"{number(value, error)} ± {number(error, digits=2)}"
+
+
+def difference_text(c: Comparison) -> str:
+    """Write a difference with its unit: ``+0.41 s.e.`` or, where no error is known, ``+2 %``."""
+    if c.difference is None:
+        return NONE
+    return f"{c.difference:+.2f} s.e." if in_errors(c) else f"{100 * c.difference:+.2g} %"
+
+
+def in_errors(c: Comparison) -> bool:
+    """Whether the difference counts standard errors; it is relative otherwise."""
+    return bool(c.published_error or c.error)
 
 
 def summary_text(outcomes: Sequence[Outcome]) -> str:
@@ -64,9 +73,13 @@ def summary_text(outcomes: Sequence[Outcome]) -> str:
 
 
 def _correction(c: Correction) -> list[str]:
+    return [*both_numbers(c), c.defect]
+
+
+def both_numbers(c: Correction) -> list[str]:
+    """Write the number by the reference's way and the corrected one, with their unit."""
     unit = "" if c.unit == "1" else f" {c.unit}"
-    shown = [number(value) + (unit if value is not None else "") for value in (c.reference, c.corrected)]
-    return [*shown, c.defect]
+    return [number(value) + (unit if value is not None else "") for value in (c.reference, c.corrected)]
 
 
 def outcomes_payload(outcomes: Sequence[Outcome]) -> dict[str, Any]:

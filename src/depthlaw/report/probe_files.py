@@ -1,14 +1,16 @@
-"""What a probe leaves in its run folder besides tables: figures, and examples of tokens that stop early."""
+"""What a probe leaves in its run folder besides tables: text, figures, examples of tokens that stop early."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from depthlaw.plots.probe import draw_angles, draw_glance, draw_lens, draw_similarity, layer_curve
 from depthlaw.plots.style import figure, rendered
 from depthlaw.plots.trajectories import draw_plane, draw_trajectories
 from depthlaw.probe.examples import examples_of
+from depthlaw.report.probe import probe_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,13 +22,14 @@ _WIDE = (5.2, 2.7)
 
 
 def write_probe_files(run: Run, result: ProbeResult, decode: Callable[[list[int]], str]) -> None:
-    """Draw the figures that the result supports, and show tokens of the early cluster in their context.
+    """Write the text, draw the figures that the result supports, show tokens of the early cluster in context.
 
     Parameters
     ----------
     decode
         Ids to text, as the model's tokenizer does it.
     """
+    run.write_text("probe.txt", probe_text(result))
     for name, draw in _figures(result):
         with figure(size=_WIDE if name == "glance" else None) as (drawn, axes):
             draw(axes[0])
@@ -52,7 +55,9 @@ def _figures(result: ProbeResult) -> Iterator[tuple[str, Callable[[Axes], object
         yield "trajectories", lambda ax: draw_trajectories(ax, found)
         if found.points.shape[1] > 1:
             yield "plane", lambda ax: draw_plane(ax, found)
-    cka, distance = result.gathered.cka, result.gathered.distance
-    if cka is not None and distance is not None:
-        yield "cka", lambda ax: draw_similarity(ax, cka.value, label="CKA")
-        yield "distance", lambda ax: draw_similarity(ax, distance, label="angle (half turns)")
+    every, rest = result.gathered.relations("all"), result.gathered.relations("rest")
+    for name, cka, label in (("cka", every.cka, "CKA"), ("cka_rest", rest.cka, "CKA without first tokens")):
+        if cka is not None:
+            yield name, partial(draw_similarity, matrix=cka.value, label=label)
+    if every.distance is not None:
+        yield "distance", partial(draw_similarity, matrix=every.distance, label="angle (half turns)")

@@ -69,7 +69,7 @@ def _on_made_runs(why: str) -> Outcome:
     rows = [r for r in rows if not r.quantity.startswith("c_")]
     statements = (
         f"These runs are MADE, because {why}",
-        "Their law is known: 'published' is that truth here, not the paper's numbers.",
+        "The law of made runs is known: 'published' is that truth here, not the paper's numbers.",
         verdict(law),
     )
     return _outcome(law, f"{law.n_runs} made runs", rows, statements, made=True)

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 from depthlaw.errors import InputError
 from depthlaw.reproduce.captions import caption
+from depthlaw.reproduce.hub import why_not_reachable
 from depthlaw.reproduce.outcome import Comparison, Outcome, OutcomeFigure, OutcomeTable, compare
 from depthlaw.reproduce.paper import published
+from depthlaw.reproduce.probe_inputs import own
 from depthlaw.reproduce.registry import Scale
 from depthlaw.reproduce.stand_in import local_model
 
@@ -43,7 +45,9 @@ def run(scale: Scale) -> Outcome:
     notices: list[str] = []
     for size in PYTHIA[scale]:
         try:
-            traces[size] = _trace(f"EleutherAI/pythia-{size}", PAPER_PROMPT, scale)
+            if (candidate := own(f"EleutherAI/pythia-{size}")) is None:
+                raise InputError(why_not_reachable())
+            traces[size] = _trace(candidate.place, PAPER_PROMPT, scale)
         except InputError as error:
             notices.append(f"pythia-{size}: {error.message.splitlines()[0]}")
             # Whatever keeps one size away keeps the others away too.

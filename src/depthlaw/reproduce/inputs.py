@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from depthlaw.data.datasets import DATASETS, find_dataset
 from depthlaw.errors import InputError, OutputError
+from depthlaw.reproduce.probe_inputs import identity, text_identity
 from depthlaw.reproduce.registry import Scale
-from depthlaw.reproduce.stand_in import local_model, local_text
+from depthlaw.reproduce.stand_in import local_model, size_of
 
 
 def _chinchilla(scale: Scale) -> str:
@@ -20,15 +20,9 @@ def _chinchilla(scale: Scale) -> str:
     return DATASETS["chinchilla"].sha256
 
 
-def _file(path: Path | None) -> str:
-    return "none" if path is None else f"{path.name}, {path.stat().st_size} bytes"
-
-
 def _model(_: Scale) -> str:
     place = local_model()
-    if place is None:
-        return "none"
-    return f"{place.name}, {sum(file.stat().st_size for file in place.iterdir() if file.is_file())} bytes"
+    return "none" if place is None else f"{place.name}, {size_of(place)} bytes"
 
 
 def _torch(_: Scale) -> str:
@@ -38,7 +32,8 @@ def _torch(_: Scale) -> str:
 SOURCES: Mapping[str, Callable[[Scale], str]] = {
     "chinchilla": _chinchilla,
     "model": _model,
-    "text": lambda _: _file(local_text()),
+    "models": identity,
+    "text": text_identity,
     "torch": _torch,
 }
 """What an experiment may need, and how to tell one from another; ``"none"`` for what is not here."""

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cattrs.errors import BaseValidationError
+
 from depthlaw.data.manifest import read_manifest
+from depthlaw.data.run_folder import path_of
+from depthlaw.data.strict import CONVERTER, WrongType, problems_in
 from depthlaw.errors import ConfigError, InputError
 from depthlaw.reproduce.outcome import (
     Comparison,
@@ -78,36 +83,41 @@ def read_outcome(folder: str | Path) -> Outcome:
             )
         units = read_manifest(home).units
         return Outcome(
-            id=kept["id"],
-            title=kept["title"],
-            input=kept["input"],
+            **{name: _strict(kept[name], str) for name in ("id", "title", "input", "skipped", "failed")},
             comparisons=tuple(
-                Comparison(**{**row, "verdict": Verdict(row["verdict"])}) for row in kept["comparisons"]
+                replace(row, verdict=Verdict(row.verdict))
+                for row in _strict(kept["comparisons"], tuple[Comparison, ...])
             ),
-            corrections=tuple(Correction(**row) for row in kept["corrections"]),
-            statements=tuple(kept["statements"]),
+            corrections=_strict(kept["corrections"], tuple[Correction, ...]),
+            statements=_strict(kept["statements"], tuple[str, ...]),
             figures={
                 figure["name"]: OutcomeFigure(
-                    {name: (home / name).read_bytes() for name in figure["files"]},
-                    figure["caption"],
-                    tuple(figure["data"]),
+                    {name: path_of(home, name).read_bytes() for name in figure["files"]},
+                    _strict(figure["caption"], str),
+                    _strict(figure["data"], tuple[str, ...]),
                 )
                 for figure in kept["figures"]
             },
             tables={
                 table["name"]: OutcomeTable(
-                    pq.read_table(home / table["name"]),
+                    pq.read_table(path_of(home, table["name"])),
                     {name: units[name] for name in table["columns"]},
-                    table["redistribute"],
+                    _strict(table["redistribute"], bool),
                 )
                 for table in kept["tables"]
             },
-            notices=tuple(kept["warnings"]),
-            skipped=kept["skipped"],
-            failed=kept["failed"],
+            notices=_strict(kept["warnings"], tuple[str, ...]),
         )
     except (ConfigError, OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{home} holds no outcome that can be read ({type(error).__name__}: {error}).",
             "Make it anew: depthlaw reproduce --no-resume.",
         ) from error
+
+
+def _strict(value: Any, hint: Any) -> Any:
+    """Take a value of the file for what it must be, or refuse it."""
+    try:
+        return CONVERTER.structure(value, hint)
+    except (BaseValidationError, WrongType) as error:
+        raise ValueError(problems_in(error)[0].text.rstrip(".")) from None

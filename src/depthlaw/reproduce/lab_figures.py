@@ -18,11 +18,12 @@ from depthlaw.plots.lab import (
     draw_guides,
     draw_layers,
     draw_loss_against_depth,
+    draw_right_angle,
     final_of,
     legend,
     shades,
 )
-from depthlaw.plots.style import MUTED, figure, rendered
+from depthlaw.plots.style import figure, rendered
 from depthlaw.reproduce.captions import caption
 from depthlaw.reproduce.expected import expected
 from depthlaw.reproduce.lab_runs import described, lab_run, reduced_statement, units_of
@@ -45,7 +46,7 @@ def fig3b(scale: Scale) -> Outcome:
             rho, temperature = result.config.rho[0], result.config.temperatures[-1]
             row = exponents(result.test_batches).select(temperature=temperature, form="power")[0]
             rows.append(row)
-            label = rf"$\rho={rho:g}$, $\alpha={_shown(row.alpha)}$"
+            label = rf"{NAMES[rho]} blocks, $\alpha={_shown(row.alpha)}$"
             draw_loss_against_depth(axes[0], final_of(result, rho, temperature), label, color, row.alpha)
         legend(axes[0])
         axes[0].set_ylabel("KL divergence (nats)")
@@ -69,6 +70,7 @@ def fig4a(scale: Scale) -> Outcome:
             label = rf"$T={row.temperature:.2g}$, $\alpha={_shown(row.alpha)}$"
             draw_loss_against_depth(axes[0], final_of(result, 1.0, row.temperature), label, color, row.alpha)
         legend(axes[0])
+        axes[0].set_ylabel("KL divergence (nats)")
         files = rendered(made, "fig4a")
     values = {"alpha_warmest": last.rows[-1].alpha, "alpha_coldest": last.rows[0].alpha}
     return _outcome("fig4a", scale, ("kl-tied-long",), values, {"fig4a": files}, {"fig4a.parquet": last})
@@ -146,7 +148,7 @@ def _over_time(experiment: str, name: str, scale: Scale) -> Outcome:
         draw_guides(axes[1], 1, 3)
         legend(axes[0])
         axes[2].set_ylabel(r"$\theta(\Delta h_l, \Delta h_{l+1})$ (rad)")
-        axes[2].axhline(np.pi / 2, color=MUTED, lw=0.8, zorder=0)
+        draw_right_angle(axes[2])
         files = rendered(made, experiment)
     tables = {f"{experiment}.parquet": found, f"{experiment}_students.parquet": prints}
     return _outcome(experiment, scale, (name,), values, {experiment: files}, tables)
@@ -175,10 +177,10 @@ def _outcome(
     ]
     alone = [f"{name} = {_shown(value)}" for name, value in values.items() if name not in theirs]
     results: list[LabResult] = [lab_run(name, scale) for name in runs]
-    diverged = [
-        f"{name}: {len(result.diverged)} students diverged"
+    failed = [
+        f"{name}: {notice.message}"
         for name, result in zip(runs, results, strict=True)
-        if result.diverged
+        for notice in result.notices
     ]
     units = units_of(UNITS, lab_exponents.UNITS, lab_fingerprints.UNITS)
     return Outcome(
@@ -193,7 +195,7 @@ def _outcome(
             name: OutcomeFigure(files, caption(experiment), tuple(tables)) for name, files in figures.items()
         },
         tables={name: _with_units(found.to_table(), units) for name, found in tables.items()},
-        notices=tuple(diverged),
+        notices=tuple(failed),
     )
 
 

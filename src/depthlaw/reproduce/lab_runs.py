@@ -89,8 +89,9 @@ def _logged(name: str) -> Callable[[Progress], None]:
 def described(config: LabConfig, name: str, scale: Scale) -> str:
     """Say what was run."""
     temperatures = f", {len(config.temperatures)} temperatures" if config.temperatures else ""
+    teachers = "1 teacher" if config.replicates == 1 else f"{config.replicates} teachers"
     return (
-        f"preset {name} at scale {scale}: {config.replicates} teachers of {config.teacher.depth} blocks, "
+        f"preset {name} at scale {scale}: {teachers} of {config.teacher.depth} blocks, "
         f"students of {' '.join(map(str, config.student.depths))} blocks{temperatures}, "
         f"{config.steps} steps of {config.batch} samples, seed {config.seed}"
     )
@@ -101,7 +102,7 @@ def reduced_statement(scale: Scale) -> tuple[str, ...]:
     if scale == "paper":
         return ()
     return (
-        f"REDUCED SCALE ({scale}): 'published' is what this scale has shown with another seed, not the "
+        f"REDUCED SCALE ({scale}): 'published' is what this scale has shown with other seeds, not the "
         "paper's number; exponents of the paper need its own schedule (--scale paper).",
     )
 

@@ -46,12 +46,24 @@ class Comparison:
 
 
 def compare(
-    quantity: str, theirs: Published, ours: float | None, error: float | None = None, *, note: str = ""
+    quantity: str,
+    theirs: Published,
+    ours: float | None,
+    error: float | None = None,
+    *,
+    note: str = "",
+    comparable: bool = True,
 ) -> Comparison:
-    """Hold our value against a published one; the tolerance is the published number's own."""
-    if ours is None:
+    """Hold our value against a published one; the tolerance is the published number's own.
+
+    Parameters
+    ----------
+    comparable
+        Whether ours is of the same thing; if not, both are shown and not judged.
+    """
+    if ours is None or not comparable:
         return Comparison(
-            quantity, theirs.value, theirs.error, None, error, None, None, Verdict.NOT_COMPARABLE, note
+            quantity, theirs.value, theirs.error, ours, error, None, None, Verdict.NOT_COMPARABLE, note
         )
     difference = (ours - theirs.value) / (theirs.error or error or abs(theirs.value))
     verdict = Verdict.PASS if abs(difference) <= theirs.tolerance else Verdict.DIFFERS

@@ -24,12 +24,15 @@ class Published:
         Where it stands in the paper.
     tolerance
         How far a reproduction may lie off: in standard errors (published, else ours), else relative.
+    note
+        What to know of it beside the number, one phrase.
     """
 
     value: float
     place: str
     tolerance: float
     error: float | None = None
+    note: str = ""
 
 
 @cache

@@ -46,6 +46,22 @@ class Experiment:
 
 
 EXPERIMENTS = (
+    *(
+        Experiment(
+            id,
+            f"{title} (panel letter ours)",
+            f"depthlaw.reproduce.fig2:{id}",
+            needs=("models", "text", "torch"),
+            shares="probe",
+        )
+        for id, title in (
+            ("fig2a", "Angles between neighbouring states of a token, block by block"),
+            ("fig2b", "Principal components of the tokens' angles: even tokens and early stoppers"),
+            ("fig2c", "Angles between neighbouring updates, block by block"),
+            ("fig2d", "Prediction of the next token read at every layer"),
+            ("fig2e", "Mean angle between neighbouring states in the middle, against depth over models"),
+        )
+    ),
     Experiment(
         "fig2f",
         "Loss of language models against depth: the decomposed scaling law",

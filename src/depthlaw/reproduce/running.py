@@ -180,7 +180,7 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
         jobs,
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_quiet_start,
-        initargs=(logging.getLogger("depthlaw").getEffectiveLevel(),),
+        initargs=(logging.getLogger("depthlaw").getEffectiveLevel(), log.getEffectiveLevel()),
     )
     try:
         yield pool
@@ -196,9 +196,10 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
                 os.environ[name] = value
 
 
-def _quiet_start(level: int) -> None:
-    """Let a new process log as the first one does, and end as it does when it is told to."""
+def _quiet_start(level: int, ours: int) -> None:
+    """Let a new process log as the first one does (progress too), and end as it does when it is told to."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     logger = logging.getLogger("depthlaw")
     logger.setLevel(level)
+    logging.getLogger(__package__).setLevel(ours)
     logger.addHandler(logging.StreamHandler())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from depthlaw.places import folders, model_folders
@@ -10,13 +11,32 @@ TEXTS = ("text/web_c4.jsonl", "text/tinystories.txt")
 """Where text may lie below ``$DEPTHLAW_DATA``; web text first, as the paper's is."""
 
 
+def local_models(largest: float = math.inf) -> list[Path]:
+    """Model folders of our cache, then of ``$DEPTHLAW_MODELS``, in the order of their names.
+
+    Parameters
+    ----------
+    largest
+        Bytes that the files of a model may have.
+    """
+    places = {
+        path.name: path
+        for root in model_folders()
+        if root.is_dir()
+        for path in sorted(root.iterdir(), reverse=True)
+        if (path / "config.json").is_file() and size_of(path) <= largest
+    }
+    return list(reversed(places.values()))
+
+
 def local_model() -> Path | None:
-    """The first model folder of our cache, else of ``$DEPTHLAW_MODELS``; ``None`` when there is none."""
-    for root in reversed(model_folders()):
-        for path in sorted(root.iterdir()) if root.is_dir() else ():
-            if (path / "config.json").is_file():
-                return path
-    return None
+    """The first of `local_models`; ``None`` when there is none."""
+    return next(iter(local_models()), None)
+
+
+def size_of(model: Path) -> int:
+    """Bytes of the files of a model folder."""
+    return sum(file.stat().st_size for file in model.iterdir() if file.is_file())
 
 
 def local_text() -> Path | None:

@@ -10,7 +10,7 @@ from depthlaw.lab.config import LabConfig
 from depthlaw.lab.flow import integration_error, teacher_convergence
 from depthlaw.lab.theory import summed_error_loss
 from depthlaw.numerics.runge_kutta import MIDPOINT, RESIDUAL
-from depthlaw.plots.lab import shades
+from depthlaw.plots.lab import scale_depth, shades
 from depthlaw.plots.style import figure, rendered, scale_axis
 from depthlaw.reproduce.captions import caption
 from depthlaw.reproduce.expected import expected
@@ -18,6 +18,14 @@ from depthlaw.reproduce.outcome import Outcome, OutcomeFigure, OutcomeTable, com
 from depthlaw.reproduce.registry import Scale, select
 
 DEPTHS = (6, 12, 16, 24, 32, 48)
+KINDS = {
+    "independent": "independent errors",
+    "random_order_1": "random signs, order 1",
+    "random_order_2": "random signs, order 2",
+    "euler": "Euler, untrained",
+    "midpoint": "midpoint, untrained",
+}
+"""What the curves are called."""
 
 
 def theory(scale: Scale) -> Outcome:
@@ -40,12 +48,12 @@ def theory(scale: Scale) -> Outcome:
     for kind in ("flow", "sqrt"):
         order = np.mean([teacher_convergence(config, r, steps, kind, inputs).order for r in range(3)])
         rows.append(compare(f"teacher_order_{kind}", theirs[f"teacher_order_{kind}"], float(order)))
-    with figure(size=(3.6, 3.0)) as (made, axes):
+    with figure(size=(4.2, 3.4)) as (made, axes):
         for (name, loss), color in zip(losses.items(), shades(len(losses)), strict=True):
-            axes[0].plot(DEPTHS, loss / loss[0], "o-", ms=3, color=color, label=name.replace("_", " "))
-        scale_axis(axes[0], "x", base=2)
+            label = rf"{KINDS[name]}, $\alpha={_slope(loss):.2f}$"
+            axes[0].plot(DEPTHS, loss / loss[0], "o-", ms=3, color=color, label=label)
+        scale_depth(axes[0], DEPTHS)
         scale_axis(axes[0], "y")
-        axes[0].set_xlabel(r"depth $\ell$ (blocks)")
         axes[0].set_ylabel("loss, relative to the shallowest")
         axes[0].legend(handlelength=1.4)
         files = rendered(made, "theory")

@@ -1,0 +1,96 @@
+"""``depthlaw ablate`` on a run folder of ``depthlaw lab``: plans on its students."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+from depthlaw.cli.output import Output, note
+from depthlaw.cli.progress import Counter
+from depthlaw.errors import ExitCode, UsageError
+from depthlaw.interventions.ablate_config import AblateConfig
+
+OF_STUDENTS = ("depth", "rho", "replica", "temperature")
+OF_BOTH = ("plan", "samples", "seed")
+
+
+def refuse_students(config: AblateConfig, model: str) -> None:
+    """Refuse a choice of students where there are none.
+
+    Raises
+    ------
+    UsageError
+        When one was made.
+    """
+    if said := _set(config, OF_STUDENTS):
+        raise UsageError(
+            f"{_flag(said[0])} chooses a student, and {model} is not a run of depthlaw lab.", "Leave it out."
+        )
+
+
+def ablate_students(
+    folder: Path, text: str | None, save: Path | None, config: AblateConfig, output: Output
+) -> int:
+    """Run plans on students of a laboratory run; see `depthlaw.cli.ablate.ablate_command`.
+
+    Raises
+    ------
+    UsageError
+        For settings that only a language model has.
+    """
+    only_models = [field.name for field in fields(config) if field.name not in OF_STUDENTS + OF_BOTH]
+    given = [name for name, value in (("text", text), ("save", save)) if value is not None]
+    if said := [*given, *_set(config, only_models)]:
+        raise UsageError(
+            f"{_flag(said[0])} is for language models, and {folder} is a run of depthlaw lab.",
+            "Its students are tested on fresh inputs of their own task; leave it out.",
+        )
+    from depthlaw.interventions.costs import COST_UNITS, plan_costs
+    from depthlaw.interventions.generators import expand_plans
+    from depthlaw.lab.metrics import UNITS
+    from depthlaw.lab.trained import choose, load_student, open_lab_run
+    from depthlaw.report.ablate_students import StudentPlans, students_payload, students_text, write_students
+
+    lab = open_lab_run(folder)
+    chosen = choose(
+        lab, depth=config.depth, rho=config.rho, replica=config.replica, temperature=config.temperature
+    )
+    plans = [
+        expand_plans(config.texts, key.depth, samples=config.samples, seed=config.seed) for _, key in chosen
+    ]
+    if output.dry_run:
+        output.emit_plan(
+            config,
+            [
+                f"run {plan.name} on {task.name}, {key.name}: {plan.listing()}"
+                for (task, key), mine in zip(chosen, plans, strict=True)
+                for plan in mine
+            ],
+        )
+        return ExitCode.DONE
+    units = {name: UNITS[name] for name in OF_STUDENTS} | COST_UNITS
+    with (
+        output.run("ablate", config=config, identity={"students": lab.identity}, units=units) as run,
+        Counter("{} students, {} plans") as tell,
+    ):
+        found = []
+        for (task, key), mine in zip(chosen, plans, strict=True):
+            student = load_student(lab, task, key, draw=config.seed)
+            costs = plan_costs(student.stack, student.inputs, mine, student.loss, distance=student.distance)
+            found.append((student, costs))
+            tell(len(found), sum(len(costs.plans) for _, costs in found))
+        result = StudentPlans(str(folder), lab.config.loss, tuple(found))
+        if run is not None and not run.complete:
+            write_students(run, result)
+            note(f"wrote {run.folder}")
+    output.emit(students_payload(result), students_text(result))
+    return ExitCode.DONE
+
+
+def _set(config: AblateConfig, names: tuple[str, ...] | list[str]) -> list[str]:
+    """Return those of ``names`` that are not as by default."""
+    return [name for name in names if getattr(config, name) != getattr(AblateConfig(), name)]
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
