@@ -20,8 +20,9 @@ import torch
 
 from depthlaw import load_model
 from depthlaw.interventions.cells import Cell, cells_of
+from depthlaw.interventions.corruption import draw, embeddings, spread
 from depthlaw.interventions.invariants import tokens_needed
-from depthlaw.interventions.noise import draw, embeddings, parse_noise, spread
+from depthlaw.interventions.noise import parse_noise
 from depthlaw.interventions.passes import run_passes
 from depthlaw.interventions.positions import place
 from depthlaw.interventions.prompts import Prompt

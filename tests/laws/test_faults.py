@@ -92,7 +92,7 @@ def test_a_verdict_is_not_rounded_into_its_opposite() -> None:
         ({"fix": {"floor": 99.0}}, "floor cannot be fixed at 99"),
         ({"floor": False, "fix": {"floor": 1.0}}, "switched off and fixed"),
         ({"form": "width + (depth - 2) + tokens", "depth_offset": 3.0}, "already has depth - 2"),
-        ({"seed": -1}, "seed -1 is negative"),
+        ({"seed": -1}, "seed must be at least 0"),
     ],
 )
 def test_settings_that_contradict_are_usage_errors(settings: dict[str, object], words: str) -> None:

@@ -60,7 +60,10 @@ def compare(
     ----------
     comparable
         Whether ours is of the same thing; if not, both are shown and not judged.
+    note
+        What to say beside it; by default what is said of the published number.
     """
+    note = note or theirs.note
     if ours is None or not comparable:
         return Comparison(
             quantity, theirs.value, theirs.error, ours, error, None, None, Verdict.NOT_COMPARABLE, note

@@ -54,7 +54,7 @@ def check(folder: Path, verb: str) -> None:
     [
         ["fit", RUNS, "--starts", "64"],
         ["plan", RUNS, "--params", "7e9", "--tokens", "1.4e11"],
-        ["design", RUNS, "--budget", "1e20", "--most", "3", "--draws", "8"],
+        ["design", RUNS, "--budget", "1e20", "--most", "3", "--resamples", "8"],
         ["sensitivity", RUNS, "--vary", "delta", "--starts", "64"],
         ["lab", "mse", "--steps", "20", "--student.depths", "2", "4", "--teacher.depth", "4", "--batch", "16",
          "--rho", "0", "0.5", "1", "--log-every", "10", "--test-every", "10"],
