@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from depthlaw.cli import lab_progress
+from depthlaw.cli import lab_progress, progress
 from depthlaw.lab.engine import StudentKey
 from depthlaw.lab.training import Progress, Task
 
@@ -17,7 +17,7 @@ def state(step: int, stopped: tuple[int, ...] = (-1, -1)) -> Progress:
 
 def test_a_plain_line_at_a_time(capsys, monkeypatch) -> None:
     clock = iter([0.0, 10.0, 31.0, 32.0, 62.0])
-    monkeypatch.setattr(lab_progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
     with lab_progress.shown_progress() as show:
         for step, stopped in ((1, (-1, -1)), (200, (-1, -1)), (210, (-1, -1)), (600, (-1, 300))):
             show(state(step, stopped))

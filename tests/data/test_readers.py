@@ -243,6 +243,19 @@ def test_rows_of_a_filtered_frame_are_named_by_their_index():
         assert read_runs(frame.set_index(pandas.Index(index)), drop_bad=True).lines.tolist() == [0, 1, 3]
 
 
+def test_rows_of_a_frame_with_an_index_of_text_are_named_by_their_label():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"width": [1, 2, 4], "loss": [3.0, None, 2.0]}, index=["a", "run 7", "c"])
+    with pytest.raises(InputError, match='row "run 7" loss NaN'):
+        read_runs(frame)
+    table = read_runs(frame.rename_axis("run"), drop_bad=True)
+    assert [table.place(row) for row in (0, 1)] == ['row "a"', 'row "c"']
+    assert table.take([1], "the last").to_table()["name"].to_pylist() == ["c"]
+    deep = frame.set_index(pandas.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]))
+    with pytest.raises(InputError, match='row "a, 2" loss NaN'):
+        read_runs(deep)
+
+
 def test_pandas_two_columns_of_one_name():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame([[1, 2.0, 3.0]], columns=["width", "loss", "loss"])

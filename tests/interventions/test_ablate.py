@@ -111,7 +111,7 @@ def test_a_plan_without_effect_warns(stories):
 def test_settings_that_cannot_be_meant(lm_of):
     with pytest.raises(UsageError, match="drop"):
         ablate(lm_of("llama"), TEXTS, drop=0)
-    with pytest.raises(UsageError, match="not both"):
+    with pytest.raises(UsageError, match="AblateConfig is expected as config, not object"):
         ablate(lm_of("llama"), TEXTS, config=object(), drop=2)
 
 

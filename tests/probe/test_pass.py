@@ -290,8 +290,10 @@ def test_nothing_to_measure_and_no_tokenizer_are_said(lm):
         probe(lm, ["a", "", "b"], **SETTINGS)
     with pytest.raises(InputError, match="has no tokenizer"):
         probe(dataclasses.replace(lm, tokenizer=None), ["abc"], **SETTINGS)
-    with pytest.raises(UsageError, match="not both"):
-        probe(lm, ["abc"], config=ProbeConfig(), lens=True)
+    with pytest.raises(ConfigError, match="lenz: unknown key; did you mean lens"):
+        probe(lm, ["abc"], config=ProbeConfig(), lenz=True)
+    with pytest.raises(ConfigError, match='max_length: expected a whole number, got "5"'):
+        probe(lm, ["abc"], max_length="5")
     with pytest.raises(UsageError, match="cannot be made of int"):
         probe(3, ["abc"])
 

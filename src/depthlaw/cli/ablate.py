@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from depthlaw.cli.ablate_students import ablate_students, refuse_students
 from depthlaw.cli.output import TO_TERMINAL, Output, note
+from depthlaw.cli.progress import Counter
 from depthlaw.cli.settings import NO_FILE, SETTINGS, ConfigFile
 from depthlaw.data.manifest import NAME as MANIFEST
 from depthlaw.errors import ExitCode, UsageError
@@ -49,17 +50,14 @@ def ablate_command(
     refuse_students(config, model)
     if text is None:
         raise UsageError("a language model needs a text to be measured on.", "Give --text SOURCE.")
-    from depthlaw.cli.progress import counter, quiet_libraries
     from depthlaw.interventions.ablate import ablate
     from depthlaw.interventions.generators import expand_plans
-    from depthlaw.interventions.opening import text_source
     from depthlaw.interventions.pruning import best_drop
-    from depthlaw.models import load_model
+    from depthlaw.models.opening import language_model
     from depthlaw.report.ablate import ablate_payload, ablate_text, write_ablate
 
-    quiet_libraries()
-    source = text_source(text, config)
-    lm = load_model(model, revision=config.revision, dtype=config.dtype, device=config.device)
+    source = config.open(text)
+    lm = language_model(model, config)
     plans = expand_plans(config.texts, lm.depth, samples=config.samples, seed=config.seed)
     if save is not None and config.drop is None and len(plans) > 1:
         raise UsageError(f"--save needs one plan, not {len(plans)}.", "Or --drop K, which finds one.")
@@ -71,15 +69,16 @@ def ablate_command(
         steps = [f"run {plan.name}: {plan.listing()}" for plan in plans]
         output.emit_plan(config, steps)
         return ExitCode.DONE
-    result = ablate(
-        lm,
-        source,
-        config=config,
-        out=output.out,
-        resume=output.resume,
-        progress=counter("{} documents, {} tokens"),
-        finish=write_ablate,
-    )
+    with Counter("{} documents, {} tokens") as progress:
+        result = ablate(
+            lm,
+            source,
+            config=config,
+            out=output.out,
+            resume=output.resume,
+            progress=progress,
+            finish=write_ablate,
+        )
     if output.out is not None:
         note(f"wrote {output.out}")
     if save is not None:

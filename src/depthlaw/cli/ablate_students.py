@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from depthlaw.cli.output import Output, note
+from depthlaw.cli.progress import Counter
 from depthlaw.errors import ExitCode, UsageError
 from depthlaw.interventions.ablate_config import AblateConfig
 
@@ -44,7 +45,6 @@ def ablate_students(
             f"{_flag(said[0])} is for language models, and {folder} is a run of depthlaw lab.",
             "Its students are tested on fresh inputs of their own task; leave it out.",
         )
-    from depthlaw.cli.progress import counter
     from depthlaw.interventions.costs import COST_UNITS, plan_costs
     from depthlaw.interventions.generators import expand_plans
     from depthlaw.lab.metrics import UNITS
@@ -69,8 +69,10 @@ def ablate_students(
         )
         return ExitCode.DONE
     units = {name: UNITS[name] for name in OF_STUDENTS} | COST_UNITS
-    tell = counter("{} students, {} plans")
-    with output.run("ablate", config=config, identity={"students": lab.identity}, units=units) as run:
+    with (
+        output.run("ablate", config=config, identity={"students": lab.identity}, units=units) as run,
+        Counter("{} students, {} plans") as tell,
+    ):
         found = []
         for (task, key), mine in zip(chosen, plans, strict=True):
             student = load_student(lab, task, key, draw=config.seed)

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from depthlaw.cli.output import note
+from depthlaw.cli.progress import NowAndThen
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from depthlaw.lab.training import Progress, Task
 
-EVERY = 30.0
-"""Seconds between plain lines."""
-
 
 @contextlib.contextmanager
 def shown_progress() -> Iterator[Callable[[Progress], None]]:
     """Yield the function that training reports to."""
     if not sys.stderr.isatty():
-        yield _PlainLines()
+        lines = NowAndThen()
+        yield lambda progress: lines.say(lambda: _line(progress))
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -54,20 +51,12 @@ def shown_progress() -> Iterator[Callable[[Progress], None]]:
         yield show
 
 
-class _PlainLines:
-    def __init__(self) -> None:
-        self._next = time.monotonic() + EVERY
-
-    def __call__(self, progress: Progress) -> None:
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + EVERY
-        left = (progress.steps - progress.step) / progress.rate if progress.rate > 0 else float("nan")
-        note(
-            f"{progress.number}/{progress.tasks} {_title(progress)}: step {progress.step}/{progress.steps}, "
-            f"{progress.rate:.3g} steps/s, {left:.0f} s left, {_losses(progress)}"
-        )
+def _line(progress: Progress) -> str:
+    left = (progress.steps - progress.step) / progress.rate if progress.rate > 0 else float("nan")
+    return (
+        f"{progress.number}/{progress.tasks} {_title(progress)}: step {progress.step}/{progress.steps}, "
+        f"{progress.rate:.3g} steps/s, {left:.0f} s left, {_losses(progress)}"
+    )
 
 
 def _title(progress: Progress) -> str:

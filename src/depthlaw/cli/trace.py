@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from depthlaw.cli.output import TO_TERMINAL, Output, note
+from depthlaw.cli.progress import Counter
 from depthlaw.cli.settings import NO_FILE, SETTINGS, ConfigFile
 from depthlaw.errors import ExitCode, UsageError
 from depthlaw.interventions.trace_config import TraceConfig
@@ -46,11 +47,10 @@ def trace_command(
         Instead of these: JSON lines or a JSON list of prompts with subject and target, the public list of
         known facts too.
     """
-    from depthlaw.cli.progress import counter, quiet_libraries
     from depthlaw.interventions.positions import place
     from depthlaw.interventions.prompts import Prompt, read_prompts
     from depthlaw.interventions.trace import causal_trace
-    from depthlaw.models import load_model
+    from depthlaw.models.opening import language_model
     from depthlaw.report.trace import trace_payload, trace_text, write_trace
 
     if prompts is not None:
@@ -63,23 +63,23 @@ def trace_command(
         raise UsageError(
             "what is to be traced?", "Give --prompt, --subject and --target, or a file with --prompts."
         )
-    quiet_libraries()
-    lm = load_model(model, revision=config.revision, dtype=config.dtype, device=config.device)
+    lm = language_model(model, config)
     if output.dry_run:
         placed = [place(p, lm.tokenizer) for p in chosen[: config.limit]]
         cells = sum(lm.depth * (p.predict + 1) * len(config.restore) for p in placed)
         steps = [f"restore {cells} states of {len(placed)} prompts in {config.samples} draws on {lm.name}"]
         output.emit_plan(config, steps)
         return ExitCode.DONE
-    result = causal_trace(
-        lm,
-        chosen,
-        config=config,
-        out=output.out,
-        resume=output.resume,
-        progress=counter("{} of {} prompts"),
-        finish=write_trace,
-    )
+    with Counter("{} of {} prompts") as progress:
+        result = causal_trace(
+            lm,
+            chosen,
+            config=config,
+            out=output.out,
+            resume=output.resume,
+            progress=progress,
+            finish=write_trace,
+        )
     if output.out is not None:
         note(f"wrote {output.out}")
     output.emit(trace_payload(result), trace_text(result))

@@ -33,6 +33,15 @@ LOCAL: Mapping[str, Any] = {"changes_results": False}
 progress. Such fields, and paths, stay out of a run's identity."""
 
 
+def own_first(cls: type[T]) -> type[T]:
+    """Class decorator: list the fields that a config adds before those it inherits, in help and in files."""
+    fields: dict[str, Any] = cls.__dataclass_fields__  # type: ignore[attr-defined]
+    inherited = {name for base in cls.__mro__[1:] for name in getattr(base, "__dataclass_fields__", ())}
+    own = {name: field for name, field in fields.items() if name not in inherited}
+    cls.__dataclass_fields__ = own | fields  # type: ignore[attr-defined]
+    return cls
+
+
 @dataclasses.dataclass(frozen=True)
 class Difference:
     """One key on which two configurations differ.

@@ -103,6 +103,7 @@ def _from_sequence(name: Any, values: Any) -> Cells:
 
 
 def _from_pandas(frame: Any) -> RawTable:
+    index = frame.index
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()  # an index that has a name is a column people mean to use
     headers = [
@@ -118,10 +119,15 @@ def _from_pandas(frame: Any) -> RawTable:
             column = object_cells(series.astype(object).where(series.notna(), None), len(series))
         cells[header] = column
     table = _in_memory("DataFrame", cells, len(frame))
-    if frame.index.dtype.kind == "i" and frame.index.is_unique:
-        # of a frame that was filtered, the number that people see beside the row
-        table = dataclasses.replace(table, lines=frame.index.to_numpy().astype(np.int64))
-    return table
+    if not index.is_unique:
+        return table
+    # What people see beside the row: also of a frame that was filtered.
+    if index.dtype.kind == "i":
+        return dataclasses.replace(table, lines=index.to_numpy().astype(np.int64))
+    if index.dtype.kind == "f":
+        return table  # numbers that count nothing
+    names = [", ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in index]
+    return dataclasses.replace(table, names=np.array(names, dtype=np.str_))
 
 
 def _as_arrow(table: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class RawTable:
         ``"line"`` or ``"row"``: what ``lines`` counts.
     files
         (rows,) file of each row when several were read; ``None`` for one source.
+    names
+        (rows,) what each row is called in an index of text; ``None`` where rows have no names.
     faults
         Row → why it could not be read at all (ragged, not JSON).
     semicolons
@@ -45,6 +47,7 @@ class RawTable:
     lines: NDArray[np.int64]
     line_kind: str = "line"
     files: NDArray[np.str_] | None = None
+    names: NDArray[np.str_] | None = None
     faults: Mapping[int, str] = field(default_factory=dict)
     semicolons: bool = False
     notices: tuple[Notice, ...] = ()
@@ -60,9 +63,8 @@ class RawTable:
         return list(self.cells)
 
     def place(self, row: int) -> str:
-        """Say where row ``row`` (from 0) stands in the source: ``"line 5"``, ``"a.csv line 5"``."""
-        where = f"{self.line_kind} {self.lines[row]}"
-        return where if self.files is None else f"{self.files[row]} {where}"
+        """Say where row ``row`` (from 0) stands in the source; see `place_of`."""
+        return place_of(self, row)
 
     def select(self, keep: NDArray[np.bool_]) -> RawTable:
         """Return the rows where ``keep`` (rows,) is true."""
@@ -72,8 +74,27 @@ class RawTable:
             cells={header: column[keep] for header, column in self.cells.items()},
             lines=self.lines[keep],
             files=None if self.files is None else self.files[keep],
+            names=None if self.names is None else self.names[keep],
             faults={int(new_row[row]): why for row, why in self.faults.items() if keep[row]},
         )
+
+
+class _HasRows(Protocol):
+    @property
+    def lines(self) -> NDArray[np.int64]: ...
+    @property
+    def line_kind(self) -> str: ...
+    @property
+    def files(self) -> NDArray[np.str_] | None: ...
+    @property
+    def names(self) -> NDArray[np.str_] | None: ...
+
+
+def place_of(table: _HasRows, row: int) -> str:
+    """Say where a row (from 0) stands in its source: ``"line 5"``, ``"a.csv line 5"``, ``'row "run 7"'``."""
+    called = table.lines[row] if table.names is None else f'"{table.names[row]}"'
+    where = f"{table.line_kind} {called}"
+    return where if table.files is None else f"{table.files[row]} {where}"
 
 
 def object_cells(values: Iterable[Any], count: int) -> Cells:

@@ -170,6 +170,7 @@ def read_runs(
             ambiguous=found.ambiguous,
             line_kind=raw.line_kind,
             files=raw.files,
+            names=raw.names,
         )
     )
     if drop_duplicates:

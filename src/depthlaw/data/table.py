@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from depthlaw.data import checks
 from depthlaw.data.columns import ALIASES, QUANTITIES, UNITS, ColumnUse, ambiguity
+from depthlaw.data.raw import place_of
 from depthlaw.errors import InputError, Notice, UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class RunTable:
         ``"line"`` or ``"row"``: what ``lines`` counts.
     files
         (runs,) file of each row when several were read; ``None`` for one source.
+    names
+        (runs,) what each row is called in a data frame's index of text; ``None`` where rows have no names.
     """
 
     columns: Mapping[str, NDArray[np.float64]]
@@ -74,6 +77,7 @@ class RunTable:
     ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     line_kind: str = "line"
     files: NDArray[np.str_] | None = None
+    names: NDArray[np.str_] | None = None
 
     @property
     def n_runs(self) -> int:
@@ -129,9 +133,8 @@ class RunTable:
                 )
 
     def place(self, row: int) -> str:
-        """Say where row ``row`` (from 0) stands in the source: ``"line 5"``, ``"a.csv line 5"``."""
-        where = f"{self.line_kind} {self.lines[row]}"
-        return where if self.files is None else f"{self.files[row]} {where}"
+        """Say where row ``row`` (from 0) stands in the source; see `depthlaw.data.raw.place_of`."""
+        return place_of(self, row)
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.int64] | Sequence[int], why: str) -> RunTable:
         """Return some of the rows.
@@ -161,6 +164,7 @@ class RunTable:
                 weights=None if self.weights is None else self.weights[chosen],
                 clusters=None if self.clusters is None else self.clusters[chosen],
                 files=None if self.files is None else self.files[chosen],
+                names=None if self.names is None else self.names[chosen],
                 history=(*self.history, why),
             )
         )
@@ -211,14 +215,14 @@ class RunTable:
         return self.take(~copies, f"dropped {what}: {(~copies).sum()} of {self.n_runs} rows kept")
 
     def to_table(self) -> pa.Table:
-        """Return a ``pyarrow.Table``: our columns, then ``weights``, ``cluster``, ``file``, ``line``.
+        """Return a ``pyarrow.Table``: our columns, then weights, cluster, file, name and line (or row).
 
         Each field says its unit and its header in the source as metadata.
         """
         import pyarrow as pa
 
         arrays: dict[str, NDArray[np.generic]] = dict(self.columns)
-        optional = {"weights": self.weights, "cluster": self.clusters, "file": self.files}
+        optional = {"weights": self.weights, "cluster": self.clusters, "file": self.files, "name": self.names}
         arrays |= {name: array for name, array in optional.items() if array is not None}
         arrays[self.line_kind] = self.lines
         used = {use.name: use for use in self.mapping}
@@ -249,7 +253,14 @@ def assemble(table: RunTable) -> RunTable:
     kept = tuple(notice for notice in table.notices if notice.code not in checks.CONTENT_CODES)
     clustered = table.clusters is not None
     found = checks.content_notices(table.columns, table.lines, {**UNITS, **units}, _copies(table), clustered)
-    for array in (*table.columns.values(), table.lines, table.weights, table.clusters, table.files):
+    for array in (
+        *table.columns.values(),
+        table.lines,
+        table.weights,
+        table.clusters,
+        table.files,
+        table.names,
+    ):
         if array is not None:
             array.setflags(write=False)
     return dataclasses.replace(table, sha256=_identity(table), notices=(*kept, *found))

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from depthlaw.data.config import replaced
 from depthlaw.data.store import Run, open_run
 from depthlaw.data.text import TextSource
 from depthlaw.data.text_batch import Batch
 from depthlaw.data.text_batches import Batching, read_batches
-from depthlaw.data.text_limit import parse_limit
-from depthlaw.errors import InputError, UsageError
+from depthlaw.errors import InputError
 from depthlaw.interventions.ablate_config import AblateConfig
 from depthlaw.interventions.ablation import DOCUMENT_UNITS, PLAN_UNITS, Ablation
 from depthlaw.interventions.criteria import CriteriaSums, shuffled
 from depthlaw.interventions.generators import expand_plans
-from depthlaw.interventions.opening import identity, language_model, text_source
 from depthlaw.interventions.plan import Plan
 from depthlaw.interventions.scores import score
 from depthlaw.models import LanguageModel
+from depthlaw.models.opening import identity_of_weights, language_model, recorded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +54,7 @@ def ablate(
     text
         What `depthlaw.data.text.open_text` takes: a file, a folder, ``hf:org/name``, a list of texts.
     config, settings
-        An `AblateConfig`, or its fields by name; not both.
+        An `AblateConfig`, and fields of it by name that override it.
     out
         Run folder; the same call continues a pass that was killed.
     resume
@@ -69,23 +69,19 @@ def ablate(
     UsageError
         For plans or settings that cannot be meant.
     """
-    if config is not None and settings:
-        raise UsageError("give config or single settings, not both.")
-    config = config or AblateConfig(**settings)
+    config = replaced(AblateConfig, config, settings)
     lm = language_model(model, config)
     plans = expand_plans(config.texts, lm.depth, samples=config.samples, seed=config.seed)
-    source = text_source(text, config)
+    source = config.open(text)
     if out is None:
         return _pass(lm, source, plans, config, None, progress)
     with open_run(
         out,
         verb="ablate",
         config=config,
-        identity={"model": identity(lm), "text": source.identity},
+        identity={"model": identity_of_weights(lm), "text": source.identity},
         units=PLAN_UNITS | {name: unit for name, unit in DOCUMENT_UNITS.items() if name not in PLAN_UNITS},
-        device=str(lm.device),
-        dtype=str(lm.dtype).removeprefix("torch."),
-        model_commit=lm.identity.get("commit"),
+        **recorded(lm),
         resume=resume,
     ) as run:
         result = _pass(lm, source, plans, config, run, progress)
@@ -121,11 +117,10 @@ def _pass(
     import pyarrow as pa
 
     batching = Batching(batch_size=rows_of(lm, config), max_length=length_of(lm, config), bos=config.bos)
-    limit = parse_limit(config.limit) if config.limit else None
     tables: list[pa.Table] = []
     criteria: CriteriaSums | None = None
     tokens = documents = 0
-    for number, batch in enumerate(read_batches(source, lm.tokenizer, batching, limit=limit)):
+    for number, batch in enumerate(read_batches(source, lm.tokenizer, batching, limit=config.stop)):
         if not batch.has_successor.any():
             continue
         table, found = _kept(run, number) or _measure(lm, batch, plans, config.seed)
@@ -143,7 +138,7 @@ def _pass(
         model=lm.name,
         text=source.name,
         depth=lm.depth,
-        dtype=str(lm.dtype).removeprefix("torch."),
+        dtype=lm.dtype_name,
         plans=tuple(plans),
         documents=pa.concat_tables(tables),
         criteria=criteria,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
 from depthlaw.data.bounds import check_counts
-from depthlaw.data.config import LOCAL
-from depthlaw.data.text_limit import parse_limit
+from depthlaw.data.config import own_first
+from depthlaw.data.model_config import ModelConfig
+from depthlaw.data.text_config import TextConfig
 
 DEPTH_LAW = (5.0805, 1.201390266418457)
 """c and alpha of the paper's depth term c·depth^-alpha, nats per token (App. B.3)."""
 
 
+@own_first
 @dataclass(frozen=True)
-class AblateConfig:
+class AblateConfig(ModelConfig, TextConfig):
     """Which plans to run, on how much text, and how.
 
     Attributes
@@ -37,30 +38,8 @@ class AblateConfig:
         Students by the number of their teacher; the first by default.
     temperature
         Students by temperature; the highest by default.
-    limit
-        How much text: "800", "800 documents" or "8k tokens"; all of it by default.
-    max_length
-        Tokens kept of a document.
     depth_law
         Coefficient and exponent of the depth term of a law, to predict what a skipped block costs.
-    bos
-        Mark at the beginning of a document: as the tokenizer does it (auto), always or never.
-    batch_size
-        Rows of a batch; auto takes some 2,000 tokens on a CPU and 16,000 elsewhere.
-    dtype
-        Of the weights: auto takes the one they are stored in.
-    device
-        Where to run: auto takes an accelerator when there is one.
-    revision
-        Branch, tag or commit of the model on the hub.
-    text_column
-        Column or key that holds the text; recognised by default.
-    text_config
-        Configuration of a data set of the hub.
-    text_split
-        Split of a data set of the hub.
-    text_revision
-        Branch, tag or commit of a data set of the hub.
     """
 
     plan: tuple[str, ...] = ()
@@ -71,18 +50,8 @@ class AblateConfig:
     rho: tuple[float, ...] = ()
     replica: tuple[int, ...] = ()
     temperature: tuple[float, ...] = ()
-    limit: str | None = None
     max_length: int = 512
     depth_law: tuple[float, float] = DEPTH_LAW
-    bos: Literal["auto", "always", "never"] = "auto"
-    batch_size: int | Literal["auto"] = "auto"
-    dtype: str = "auto"
-    device: str = field(default="auto", metadata=LOCAL)
-    revision: str | None = None
-    text_column: str | None = None
-    text_config: str | None = None
-    text_split: str = "train"
-    text_revision: str | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -91,8 +60,7 @@ class AblateConfig:
         return asked if self.drop is None else (*asked, f"skip window {self.drop}")
 
     def __post_init__(self) -> None:
-        check_counts(self, 2, "max_length")
-        check_counts(self, 1, "samples", "drop", "batch_size")
+        ModelConfig.__post_init__(self)
+        TextConfig.__post_init__(self)
+        check_counts(self, 1, "samples", "drop")
         check_counts(self, 0, "seed")
-        if self.limit is not None:
-            parse_limit(self.limit)

@@ -126,7 +126,7 @@ def shortened(config: Any, depth: int, blocks: Sequence[int]) -> Any:
 def saved_difference(lm: LanguageModel, plan: Plan, folder: Path) -> float:
     """Relative difference of the logits of a saved model from those of the plan, on a few tokens."""
     try:
-        saved = load_model(folder, dtype=str(lm.dtype).removeprefix("torch."), device="cpu")
+        saved = load_model(folder, dtype=lm.dtype_name, device="cpu")
     except DepthlawError as error:
         raise InputError(f"{lm.name}: the saved model cannot be loaded: {error.message}") from error
     ids = check_tokens(lm.model, _TOKENS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from depthlaw.data.config import to_dict
+from depthlaw.data.config import replaced, to_dict
 from depthlaw.data.store import Run, open_run
 from depthlaw.errors import Notice, UsageError
 from depthlaw.interventions.cells import cells_of, reads_of
@@ -18,7 +18,6 @@ from depthlaw.interventions.corruption import draw, embeddings, spread
 from depthlaw.interventions.grouping import in_groups
 from depthlaw.interventions.invariants import assert_invariants, tokens_needed
 from depthlaw.interventions.noise import Noise, parse_noise
-from depthlaw.interventions.opening import identity, language_model
 from depthlaw.interventions.passes import run_passes
 from depthlaw.interventions.positions import Placed, place
 from depthlaw.interventions.prompts import Prompt, read_prompts
@@ -27,6 +26,7 @@ from depthlaw.interventions.trace_result import TraceResult
 from depthlaw.interventions.trace_table import CELL_UNITS, PROMPT_UNITS, cell_table, prompt_table
 from depthlaw.interventions.tracing import restore
 from depthlaw.models import LanguageModel
+from depthlaw.models.opening import identity_of_weights, language_model, recorded
 from depthlaw.models.sublayers import Sublayers, find_sublayers
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def causal_trace(
         The text of a prompt, with ``subject`` and ``target``; a `Prompt` or several; or, without subject and
         target, the path of a file of prompts.
     config, settings
-        A `TraceConfig`, or its fields by name; not both.
+        A `TraceConfig`, and fields of it by name that override it.
     out
         Run folder; the same call continues a trace that was killed.
     resume
@@ -74,9 +74,7 @@ def causal_trace(
     UsageError
         For settings that cannot be meant.
     """
-    if config is not None and settings:
-        raise UsageError("give config or single settings, not both.")
-    config = config or TraceConfig(**settings)
+    config = replaced(TraceConfig, config, settings)
     chosen = as_prompts(prompts, subject, target)[: config.limit]
     lm = language_model(model, config)
     placed = [place(prompt, lm.tokenizer) for prompt in chosen]
@@ -86,11 +84,12 @@ def causal_trace(
         out,
         verb="trace",
         config=config,
-        identity={"model": identity(lm), "prompts": [dataclasses.asdict(prompt) for prompt in chosen]},
+        identity={
+            "model": identity_of_weights(lm),
+            "prompts": [dataclasses.asdict(prompt) for prompt in chosen],
+        },
         units=CELL_UNITS | PROMPT_UNITS,
-        device=str(lm.device),
-        dtype=str(lm.dtype).removeprefix("torch."),
-        model_commit=lm.identity.get("commit"),
+        **recorded(lm),
         resume=resume,
     ) as run:
         result = _trace(lm, placed, config, run, progress)
@@ -156,7 +155,7 @@ def _trace(
     return TraceResult(
         model=lm.name,
         depth=lm.depth,
-        dtype=str(lm.dtype).removeprefix("torch."),
+        dtype=lm.dtype_name,
         noise=noise.words(unit),
         unit=unit,
         samples=config.samples,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from depthlaw.data.bounds import check_counts
-from depthlaw.data.config import LOCAL
+from depthlaw.data.config import own_first
+from depthlaw.data.model_config import ModelConfig
 from depthlaw.errors import UsageError
 from depthlaw.interventions.noise import parse_noise
 
 Kind = Literal["block", "attention", "mlp"]
 
 
+@own_first
 @dataclass(frozen=True)
-class TraceConfig:
+class TraceConfig(ModelConfig):
     """How to corrupt, what to restore, and how to read.
 
     Attributes
@@ -39,14 +41,6 @@ class TraceConfig:
         Prompts taken from the front of a file.
     seed
         Of the noise.
-    batch_size
-        Rows run at once; auto takes some 512 tokens on a CPU and 16,000 elsewhere.
-    dtype
-        Of the weights: auto takes the one they are stored in.
-    device
-        Where to run: auto takes an accelerator when there is one.
-    revision
-        Branch, tag or commit of the model on the hub.
     """
 
     noise: str = "s3"
@@ -58,14 +52,11 @@ class TraceConfig:
     other: tuple[str, ...] = ()
     limit: int | None = None
     seed: int = 0
-    batch_size: int | Literal["auto"] = "auto"
-    dtype: str = "auto"
-    device: str = field(default="auto", metadata=LOCAL)
-    revision: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         parse_noise(self.noise)
-        check_counts(self, 1, "samples", "window", "span", "limit", "batch_size")
+        check_counts(self, 1, "samples", "window", "span", "limit")
         check_counts(self, 0, "seed")
         if not self.restore:
             raise UsageError("restore names nothing.", "block, attention, mlp.")

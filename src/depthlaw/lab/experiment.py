@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from depthlaw.data.config import replaced
 from depthlaw.data.store import Run, open_run
 from depthlaw.lab import checkpoint
 from depthlaw.lab.config import LabConfig, seconds
@@ -62,7 +62,7 @@ def train_lab(
     UsageError
         For a configuration that cannot be meant, or an engine or device that is not there.
     """
-    config = replace(preset(config) if isinstance(config, str) else config, **settings)
+    config = replaced(LabConfig, preset(config) if isinstance(config, str) else config, settings)
     kept = nullcontext() if out is None else open_run(out, verb="lab", resume=resume, **run_options(config))
     with kept as run:
         return _Experiment(config, run, progress).execute()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from depthlaw.data.html import result_html
 from depthlaw.errors import Notice
 from depthlaw.lab.config import LabConfig
 from depthlaw.lab.engine import StudentKey
@@ -84,16 +85,8 @@ class LabResult:
     def _repr_html_(self) -> str:
         rows = self.final().to_pylist()
         names = [name for name in self.metrics.column_names if any(row[name] is not None for row in rows)]
-        head = "".join(f"<th>{name}</th>" for name in names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{_shown(row[name])}</td>" for name in names) + "</tr>" for row in rows
-        )
-        said = "".join(f"<p>{notice.message}</p>" for notice in self.notices)
-        return f"<table><caption>laboratory, {self.status}</caption><tr>{head}</tr>{body}</table>{said}"
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+        cells = [[row[name] for name in names] for row in rows]
+        return result_html(f"laboratory, {self.status}", names, cells, [n.message for n in self.notices])
 
 
 def _who(row: dict[str, Any]) -> str:

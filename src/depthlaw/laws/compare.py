@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal  # noqa: F401 - the flags of FitConfig are resolved here
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from depthlaw.data.bounds import check_counts
 from depthlaw.data.columns import QUANTITIES
-from depthlaw.data.config import replaced
+from depthlaw.data.config import own_first, replaced
 from depthlaw.data.runs import RunTable, read_runs
 from depthlaw.errors import DepthlawError, FitError, Notice, unknown_name
 from depthlaw.laws.candidates import (
@@ -33,6 +33,7 @@ from depthlaw.numerics.terms import Array
 SPLITS, HELD_OUT = 10, 0.2
 
 
+@own_first
 @dataclass(frozen=True)
 class CompareConfig(FitConfig):
     """How to compare forms.

@@ -1,6 +1,6 @@
 """What a fit is asked to do."""
 
-from __future__ import annotations
+# Annotations are not postponed here: the parser reads those of inherited fields where the heir is defined.
 
 import math
 from collections.abc import Collection

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depthlaw.data.config import replaced
+from depthlaw.data.config import own_first, replaced
 from depthlaw.data.runs import RunTable, read_runs
 from depthlaw.errors import DepthlawError, UsageError
 from depthlaw.laws.bootstrap import influence
@@ -26,6 +26,7 @@ EXCLUDED = (0, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 DELTAS = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 
 
+@own_first
 @dataclass(frozen=True)
 class SensitivityConfig(FitConfig):
     """Which choices to vary.

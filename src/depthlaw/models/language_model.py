@@ -96,6 +96,11 @@ class LanguageModel:
         return self.checks.dtype
 
     @property
+    def dtype_name(self) -> str:
+        """The same as people write it: ``bfloat16``."""
+        return str(self.dtype).removeprefix("torch.")
+
+    @property
     def context(self) -> int | None:
         """Positions the model was made for; ``None`` when its config does not say."""
         config: Any = getattr(self.model, "config", None)

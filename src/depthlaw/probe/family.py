@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depthlaw.data.bounds import check_level
+from depthlaw.data.config import replaced
 from depthlaw.data.runs import read_runs
 from depthlaw.errors import FitError, Notice, UsageError
 from depthlaw.laws.fit import fit
@@ -186,6 +187,7 @@ class Family:
 def family(
     probes: Sequence[ProbeResult | Profile | str | Path] | Mapping[str, Any],
     config: FamilyConfig | None = None,
+    **settings: Any,
 ) -> Family:
     """Compare probes of several models.
 
@@ -193,8 +195,8 @@ def family(
     ----------
     probes
         Results, profiles or run folders; or angles (layers,) in radians by the name of the model.
-    config
-        ``None`` for the defaults.
+    config, settings
+        A `FamilyConfig`, and fields of it by name that override it.
 
     Raises
     ------
@@ -205,7 +207,7 @@ def family(
     FitError
         When the models are too few, or all of one depth.
     """
-    level = (config or FamilyConfig()).level
+    level = replaced(FamilyConfig, config, settings).level
     profiles = _profiles(probes)
     for profile in profiles:
         if profile.depth < _SHALLOWEST:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from depthlaw.data.config import to_dict
+from depthlaw.data.config import replaced, to_dict
 from depthlaw.data.store import Run, open_run
-from depthlaw.data.text import TextSource, open_text
+from depthlaw.data.text import TextSource
 from depthlaw.data.text_batch import Batch, Position
 from depthlaw.data.text_batches import Batching, read_batches
-from depthlaw.data.text_limit import parse_limit
-from depthlaw.errors import InputError, Notice, UsageError
-from depthlaw.models import LanguageModel, adopt, load_model
+from depthlaw.errors import InputError, Notice
+from depthlaw.models import LanguageModel
+from depthlaw.models.opening import identity_of_weights, language_model, recorded
 from depthlaw.probe.config import ProbeConfig
 from depthlaw.probe.gather import Gathered
 from depthlaw.probe.keep import Keeper
@@ -40,7 +40,7 @@ def probe(
     resume: bool = True,
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
-    also_write: Callable[[Run, ProbeResult], None] | None = None,
+    finish: Callable[[Run, ProbeResult], None] | None = None,
     **settings: Any,
 ) -> ProbeResult:
     """Measure what the layers of a language model do to the tokens of a text, in one pass.
@@ -54,7 +54,7 @@ def probe(
         What `depthlaw.data.text.open_text` takes: a file, a folder, ``hf:org/name``, a list of texts; or a
         source already open.
     config, settings
-        A `ProbeConfig`, or its fields by name; not both.
+        A `ProbeConfig`, and fields of it by name that override it.
     out
         Run folder for tokens and summary; the same call continues a pass that was killed. ``None`` keeps
         everything in memory, and tokens only when ``tokens=True`` is said.
@@ -64,8 +64,8 @@ def probe(
         What else to gather in the same pass.
     progress
         Told after every batch.
-    also_write
-        Writes more into the run folder once the result is there (figures); not when it was there before.
+    finish
+        What else to write into the folder before the run counts as done.
 
     Raises
     ------
@@ -74,34 +74,31 @@ def probe(
     UsageError
         For settings that cannot be meant.
     """
-    if config is not None and settings:
-        raise UsageError("give config or single settings, not both.")
     if config is None:
         # Without a folder, tokens would fill the memory unasked.
-        config = ProbeConfig(**{"tokens": out is not None, **settings})
-    lm = _language_model(model, config)
-    source = open_source(text, config)
-    if lm.tokenizer is None:
-        raise InputError(
-            f"{lm.name} has no tokenizer.", "Put its files beside the model, or pass adopt(model, tokenizer)."
-        )
+        config = ProbeConfig(tokens=out is not None)
+    config = replaced(ProbeConfig, config, settings)
+    source = config.open(text)
+    lm = language_model(model, config)
     if out is None:
         return _pass(lm, source, config, None, observers, progress)
-    identity = {"model": _identity(lm), "text": source.identity, "observers": [o.name for o in observers]}
+    identity = {
+        "model": identity_of_weights(lm),
+        "text": source.identity,
+        "observers": [observer.name for observer in observers],
+    }
     with open_run(
         out,
         verb="probe",
         config=config,
         identity=identity,
         units=SUMMARY_UNITS,
-        device=str(lm.device),
-        dtype=str(lm.dtype).removeprefix("torch."),
-        model_commit=lm.identity.get("commit"),
+        **recorded(lm),
         resume=resume,
     ) as run:
         result = _pass(lm, source, config, run, observers, progress)
-        if also_write is not None and not run.complete:
-            also_write(run, result)
+        if finish is not None and not run.complete:
+            finish(run, result)
         return result
 
 
@@ -121,8 +118,7 @@ def _pass(
     keeper = Keeper(run, (summary, gathered, *observers), tokens=config.tokens, lens=slow)
     if run is None or not run.complete:
         batching = Batching(config.batching, batch_size=rows, max_length=max_length, bos=config.bos)
-        limit = parse_limit(config.limit) if config.limit else None
-        batches = read_batches(source, lm.tokenizer, batching, limit=limit, start=keeper.position)
+        batches = read_batches(source, lm.tokenizer, batching, limit=config.stop, start=keeper.position)
         # The position moves by whole windows of batches; people want to see that it goes on.
         tokens, window = keeper.position.tokens, set[int]()
         for batch in batches:
@@ -182,42 +178,6 @@ def _joined(parts: Sequence[Seen]) -> Seen:
         columns={name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns},
         documents={index: id for part in parts for index, id in part.documents.items()},
         **arrays,
-    )
-
-
-def _language_model(model: Any, config: ProbeConfig) -> LanguageModel:
-    if isinstance(model, LanguageModel):
-        return model
-    if isinstance(model, str | Path):
-        return load_model(model, revision=config.revision, dtype=config.dtype, device=config.device)
-    if hasattr(model, "config") and hasattr(model, "get_input_embeddings"):
-        from transformers import AutoTokenizer
-
-        place = getattr(model.config, "_name_or_path", "")
-        return adopt(model, AutoTokenizer.from_pretrained(place) if place else None, name=place or None)
-    raise UsageError(
-        f"a model cannot be made of {type(model).__name__}.",
-        "Give an id, a folder, or a model of transformers.",
-    )
-
-
-def _identity(lm: LanguageModel) -> dict[str, str | None]:
-    """Return what tells the weights apart, without the place they lie in where a hash does better."""
-    known = lm.identity or {"model": lm.name}
-    return {"weights": known["weights"]} if known.get("weights") else known
-
-
-def open_source(text: Any, config: ProbeConfig) -> TextSource:
-    """Open a text as the settings say; one that is already open passes."""
-    if hasattr(text, "documents"):
-        source: TextSource = text
-        return source
-    return open_text(
-        text,
-        text_column=config.text_column,
-        dataset_config=config.text_config,
-        split=config.text_split,
-        revision=config.text_revision,
     )
 
 

@@ -1,13 +1,13 @@
-"""A language model and a text, from whatever a user names."""
+"""A language model from whatever a user names, and what a run records of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Protocol
 
-from depthlaw.data.text import TextSource, open_text
 from depthlaw.errors import InputError, UsageError
-from depthlaw.models import LanguageModel, adopt, load_model
+from depthlaw.models.language_model import LanguageModel
+from depthlaw.models.load import adopt, load_model
 
 
 class ModelSettings(Protocol):
@@ -65,21 +65,12 @@ def language_model(model: Any, settings: ModelSettings) -> LanguageModel:
     return lm
 
 
-def identity(lm: LanguageModel) -> dict[str, str | None]:
+def identity_of_weights(lm: LanguageModel) -> dict[str, str | None]:
     """Return what tells the weights apart, without the place they lie in where a hash does better."""
     known = lm.identity or {"model": lm.name}
     return {"weights": known["weights"]} if known.get("weights") else known
 
 
-def text_source(text: Any, settings: Any) -> TextSource:
-    """Open a text as the settings say; one that is already open passes."""
-    if hasattr(text, "documents"):
-        source: TextSource = text
-        return source
-    return open_text(
-        text,
-        text_column=settings.text_column,
-        dataset_config=settings.text_config,
-        split=settings.text_split,
-        revision=settings.text_revision,
-    )
+def recorded(lm: LanguageModel) -> dict[str, Any]:
+    """Return what a run folder records of a model besides its identity, as `open_run` takes it."""
+    return {"device": str(lm.device), "dtype": lm.dtype_name, "model_commit": lm.identity.get("commit")}
