@@ -25,7 +25,7 @@ SWAP_IF_AVERAGING, SWAP_IF_FLOW = 1.0, 4.0
 """Exponent of the cost of a swap over its distance, by regime."""
 
 
-STUDENTS = "1.4 to 2.0 times the depth term, sd/mean 0.05 to 0.07; a neighbour swap 0.002 to 0.009 of a skip"
+STUDENTS = "1.4 to 2.1 times the depth term, sd/mean 0.05 to 0.07; a neighbour swap 0.002 to 0.009 of a skip"
 """What trained averaging students of the laboratory show (rho 0, preset ``mse``, 6,000 steps, depths 12, 24,
 48). A block that is left out without retraining takes its share of the common direction along, which is why a
 skip costs them more than one block less costs a network that was trained without it."""

@@ -157,8 +157,9 @@ def outliers(table: RunTable, known: Evidence) -> tuple[Notice, ...]:
     far = far[np.argsort(-centred[far])]
     named = ", ".join(f"{table.place(int(i))} ({100 * np.expm1(residual[i]):+.1f} %)" for i in far[:6])
     more = f" and {len(far) - 6} more" if len(far) > 6 else ""
-    lie = "rows lies" if len(far) == 1 else "rows lie"
-    advice = "" if isinstance(known.bound.problem.loss, Huber) else "; compare --objective huber"
+    lie, them = ("rows lies", "it") if len(far) == 1 else ("rows lie", "them")
+    huber = isinstance(known.bound.problem.loss, Huber)
+    advice = "" if huber else f"; depthlaw fit --objective huber weighs {them} less"
     message = (
         f"{len(far)} of {len(residual)} {lie} more than {OUTLYING:g} robust standard deviations "
         f"({100 * spread:.2f} %) from the law: {named}{more}{advice}"

@@ -69,6 +69,10 @@ def figure(columns: int = 1, rows: int = 1, *, size: tuple[float, float] | None 
 
 def rendered(figure: Figure, name: str) -> dict[str, bytes]:
     """The figure as files: ``{"<name>.pdf": bytes, …}`` for every format, free of dates and random ids."""
+    # Constrained layout iterates: drawn again, axes may move by a rounding, and with them the ids of an SVG.
+    with _house_style():
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     files = {}
     for kind in FORMATS:
         buffer = io.BytesIO()
