@@ -15,19 +15,14 @@ from depthlaw.errors import Notice
 from depthlaw.interventions.agreement import Agreement, rank_agreement, windows
 from depthlaw.interventions.averaging import Skips, Swaps, middle_skips, middle_swaps
 from depthlaw.interventions.criteria import CriteriaSums
-from depthlaw.interventions.plan import Plan
+from depthlaw.interventions.plan import WHAT_RAN_UNITS, Plan, what_ran
 from depthlaw.numerics.clusters import ClusteredMean
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 PLAN_UNITS = {
-    "name": "1",
-    "kind": "1",
-    "order": "1",
-    "blocks": "1",
-    "first": "1",
-    "size": "1",
+    **WHAT_RAN_UNITS,
     "tokens": "1",
     "documents": "1",
     "cross_entropy": "nats per token",
@@ -134,16 +129,10 @@ class Ablation:
         import pyarrow as pa
 
         delta, kl, agree = (self._means[name] for name in ("delta_ce_sum", "kl_sum", "agree_sum"))
-        plans = self.plans
         columns: dict[str, Any] = {
-            "name": [plan.name for plan in plans],
-            "kind": [plan.kind for plan in plans],
-            "order": [plan.text() for plan in plans],
-            "blocks": [len(plan.executed) for plan in plans],
-            "first": pa.array([plan.first for plan in plans], pa.int64()),
-            "size": pa.array([plan.size for plan in plans], pa.int64()),
-            "tokens": [self.n_tokens] * len(plans),
-            "documents": [self.n_documents] * len(plans),
+            **what_ran(self.plans),
+            "tokens": [self.n_tokens] * len(self.plans),
+            "documents": [self.n_documents] * len(self.plans),
             "cross_entropy": self.intact + delta.mean,
             "delta_ce": delta.mean,
             "delta_ce_stderr": delta.stderr,

@@ -16,19 +16,14 @@ from depthlaw.interventions.averaging import Skips, Swaps, middle_skips, middle_
 from depthlaw.interventions.criteria import CriteriaSums
 from depthlaw.interventions.execution import execute
 from depthlaw.interventions.generators import expand_plans
-from depthlaw.interventions.plan import Plan
+from depthlaw.interventions.plan import WHAT_RAN_UNITS, Plan, what_ran
 from depthlaw.tensors.stack import Stack
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 COST_UNITS = {
-    "name": "1",
-    "kind": "1",
-    "order": "1",
-    "blocks": "1",
-    "first": "1",
-    "size": "1",
+    **WHAT_RAN_UNITS,
     "samples": "1",
     "loss": "loss",
     "delta_loss": "loss",
@@ -103,15 +98,9 @@ class PlanCosts:
         """Return one row a plan, see `COST_UNITS`."""
         import pyarrow as pa
 
-        plans = self.plans
         columns: dict[str, Any] = {
-            "name": [plan.name for plan in plans],
-            "kind": [plan.kind for plan in plans],
-            "order": [plan.text() for plan in plans],
-            "blocks": [len(plan.executed) for plan in plans],
-            "first": pa.array([plan.first for plan in plans], pa.int64()),
-            "size": pa.array([plan.size for plan in plans], pa.int64()),
-            "samples": [self.samples] * len(plans),
+            **what_ran(self.plans),
+            "samples": [self.samples] * len(self.plans),
             "loss": self.intact + self.cost,
             "delta_loss": self.cost,
             "delta_loss_stderr": self.stderr,

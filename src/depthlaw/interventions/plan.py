@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from depthlaw.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Step = tuple[int, ...]
 """Blocks that read the same state and whose updates are added; nearly always a single one."""
 
 _PART = re.compile(r"(\d+)|(\d*)\s*-\s*(\d*)")
 _FORM = 'Write blocks from 0 and inclusive ranges: "0-7,12,12,8-11,13-"; "(4-6)" runs blocks side by side.'
+
+WHAT_RAN_UNITS = dict.fromkeys(("name", "kind", "order", "blocks", "first", "size"), "1")
+"""Columns that say what a plan is, in every table of plans, with their units."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,20 @@ def parse_plan(text: str, depth: int) -> Plan:
     if not steps:
         raise UsageError(f'plan "{text}" runs no block.', _FORM)
     return Plan(text, tuple(steps))
+
+
+def what_ran(plans: Sequence[Plan]) -> dict[str, pa.Array | list[Any]]:
+    """Return the columns of `WHAT_RAN_UNITS`, one row a plan."""
+    import pyarrow as pa
+
+    return {
+        "name": [plan.name for plan in plans],
+        "kind": [plan.kind for plan in plans],
+        "order": [plan.text() for plan in plans],
+        "blocks": [len(plan.executed) for plan in plans],
+        "first": pa.array([plan.first for plan in plans], pa.int64()),
+        "size": pa.array([plan.size for plan in plans], pa.int64()),
+    }
 
 
 def order(blocks: Iterable[int]) -> tuple[Step, ...]:
