@@ -47,11 +47,17 @@ def test_traces_do_not_depend_on_company_or_interruption(stories, tmp_path):
     assert together.map(1, column="probability_stderr")[-1, -1] == 0
     assert together.effects("block").prompts.max() == 3
 
+    told = []
+
     def stop(done, all_of_them):
-        raise KeyboardInterrupt
+        told.append(done)
+        if done >= 1:
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         causal_trace(stories, PROMPTS, out=tmp_path / "run", progress=stop, **settings)
+    assert 0 < told[0] < 1, "nothing is said until a group is done"
+    assert told == sorted(told)
     again = causal_trace(stories, PROMPTS, out=tmp_path / "run", **settings)
     assert again.cells.equals(together.cells)
     assert again.prompts.equals(together.prompts)

@@ -61,7 +61,7 @@ class Counter(NowAndThen):
         super().__init__()
         self._form, self._started = form, time.monotonic()
 
-    def __call__(self, first: int, second: int) -> None:
+    def __call__(self, first: float, second: int) -> None:
         """Say the counts, if it is time."""
         rate = second / max(time.monotonic() - self._started, 1e-9)
         self.say(lambda: self._form.format(first, second, rate=rate))

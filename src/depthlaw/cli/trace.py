@@ -70,7 +70,7 @@ def trace_command(
         steps = [f"restore {cells} states of {len(placed)} prompts in {config.samples} draws on {lm.name}"]
         output.emit_plan(config, steps)
         return ExitCode.DONE
-    with Counter("{} of {} prompts") as progress:
+    with Counter("{:.1f} of {} prompts") as progress:
         result = causal_trace(
             lm,
             chosen,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,8 @@ from depthlaw.models.sublayers import Sublayers, find_sublayers
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Progress = Callable[[int, int], None]
-"""Called after every group of prompts with the prompts done so far and all of them."""
+Progress = Callable[[float, int], None]
+"""Called after every batch with the prompts done so far, counted in parts, and all of them."""
 
 
 def causal_trace(
@@ -139,18 +140,25 @@ def _trace(
     unit = spread(clean) if noise.scaled else math.nan
     groups = in_groups(placed, config, lm.device.type)
     done, tables = 0, []
+
+    def tell(before: int, running: int, share: float) -> None:
+        if progress is not None:
+            progress(before + running * share, len(placed))
+
     for number, (members, rows) in enumerate(groups):
         part = _kept(run, number)
         if part is None:
             drawn = [_draw(lm, noise, clean, unit, config, member) for member in members]
-            part = _group(lm, [placed[m] for m in members], members, drawn, rows, config, sublayers)
+            part = _group(
+                lm, [placed[m] for m in members], members, drawn, rows, config, sublayers,
+                partial(tell, done, len(members)),
+            )  # fmt: skip
             if run is not None and not run.complete:
                 for name, table in zip(("cells", "prompts"), part, strict=True):
                     run.write_table(f"parts/{number:05d}-{name}.parquet", table)
         tables.append(part)
         done += len(members)
-        if progress is not None:
-            progress(done, len(placed))
+        tell(done, 0, 0.0)
     cells, prompts = (pa.concat_tables(parts).sort_by("prompt") for parts in zip(*tables, strict=True))
     return TraceResult(
         model=lm.name,
@@ -174,6 +182,7 @@ def _group(
     rows: int,
     config: TraceConfig,
     sublayers: Sublayers | None,
+    tell: Callable[[float], None],
 ) -> tuple[pa.Table, pa.Table]:
     length = max(tokens_needed(p, reads_of(p, config.read)[-1]) for p in group)
     passes = run_passes(lm, group, drawn, (rows, length), config.read, config.restore, sublayers)
@@ -183,7 +192,7 @@ def _group(
         for number, p in enumerate(group)
         for cell in cells_of(number, p, lm.depth, config.restore, config.window, config.span, config.read)
     ]
-    restored = restore(lm, passes, cells, sublayers)
+    restored = restore(lm, passes, cells, sublayers, tell=tell)
     return cell_table(restored, members), prompt_table(group, members, passes, worst, restored.rows)
 
 

@@ -7,7 +7,7 @@ start at the same block run together, in the batch shape of the clean and corrup
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -48,7 +48,12 @@ class Restored:
 
 
 def restore(
-    lm: LanguageModel, passes: Passes, cells: Sequence[Cell], sublayers: Sublayers | None = None
+    lm: LanguageModel,
+    passes: Passes,
+    cells: Sequence[Cell],
+    sublayers: Sublayers | None = None,
+    *,
+    tell: Callable[[float], None] | None = None,
 ) -> Restored:
     """Restore every cell in every draw; cells outside the causal cone are filled in.
 
@@ -56,6 +61,8 @@ def restore(
     ----------
     cells
         Their prompts are numbered as in ``passes``.
+    tell
+        Is told now and then which share of the rows has been run.
     """
     values = np.empty((len(cells), passes.samples, len(MEASURES)))
     readings = passes.readings.numpy()
@@ -67,7 +74,7 @@ def restore(
             known = readings[cell.prompt, 1:] if cell.cone is Cone.CORRUPTED else readings[cell.prompt, :1]
             values[number] = known
     for found, (number, (_, sample)) in zip(
-        run_rows(lm, passes, [row for _, row in rows], sublayers), rows, strict=True
+        run_rows(lm, passes, [row for _, row in rows], sublayers, tell=tell), rows, strict=True
     ):
         values[number, sample] = found
     return Restored(tuple(cells), values, len(rows))
@@ -75,10 +82,16 @@ def restore(
 
 @torch.no_grad()
 def run_rows(
-    lm: LanguageModel, passes: Passes, rows: Sequence[Row], sublayers: Sublayers | None = None
+    lm: LanguageModel,
+    passes: Passes,
+    rows: Sequence[Row],
+    sublayers: Sublayers | None = None,
+    *,
+    tell: Callable[[float], None] | None = None,
 ) -> NDArray[np.float64]:
-    """Run patched rows, (rows, measures), whatever their cones say."""
+    """Run patched rows, (rows, measures), whatever their cones say; ``tell`` as in `restore`."""
     last: list[Tensor] = [torch.empty(0)] * len(rows)
+    done = 0
 
     def start(number: int) -> tuple[str, int]:
         return rows[number][0].kind, rows[number][0].first
@@ -91,6 +104,9 @@ def run_rows(
             state = _run(lm, passes, chunk, first, sublayers)
             for row, number in enumerate(part):
                 last[number] = state[row, list(passes.targets[rows[number][0].prompt].positions)]
+            done += len(part)
+            if tell is not None:
+                tell(done / len(rows))
     targets = [passes.targets[cell.prompt] for cell, _ in rows]
     return read_targets(lm, last, targets).numpy() if rows else np.empty((0, len(MEASURES)))
 
