@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -86,10 +88,22 @@ def test_a_verdict_is_not_rounded_into_its_opposite() -> None:
         assert ("%" in text) == (level != 0.95)
 
 
+def test_an_outlier_is_said_to_lie_where_its_reader_sees_it() -> None:
+    runs = made_runs()
+    diverged = np.array(runs["loss"])
+    diverged[20] *= 3.0
+    message = next(n.message for n in fit({**runs, "loss": diverged}).notices if n.code == "outliers")
+    assert re.search(r"row 20 \(172\.\d % above\)", message)
+    diverged[20] /= 9.0
+    message = next(n.message for n in fit({**runs, "loss": diverged}).notices if n.code == "outliers")
+    assert re.search(r"row 20 \(6\d\.\d % below\)", message)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
         ({"fix": {"floor": 99.0}}, "floor cannot be fixed at 99"),
+        ({"fix": {"floor": 3.0}}, "floor cannot be fixed at 3: the smallest loss is 2.16577"),
         ({"floor": False, "fix": {"floor": 1.0}}, "switched off and fixed"),
         ({"form": "width + (depth - 2) + tokens", "depth_offset": 3.0}, "already has depth - 2"),
         ({"seed": -1}, "seed must be at least 0"),

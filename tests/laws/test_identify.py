@@ -13,6 +13,7 @@ from depthlaw.laws.fit import Fit, fit
 from depthlaw.laws.form import Form
 from depthlaw.laws.identify import gaps_before, listing, suggest
 from depthlaw.numerics.terms import Array
+from depthlaw.reproduce.made import made_runs
 
 Made = Callable[..., dict[str, Array]]
 NAMES = ("alpha_width", "alpha_depth", "alpha_tokens", "floor")
@@ -140,6 +141,18 @@ def test_a_term_without_effect_has_no_exponent(made_table: Made) -> None:
     assert law["alpha_depth"].status == "not-identified"
     assert "any exponent fits as well" in law["alpha_depth"].reason
     assert law["alpha_width"].status == law["alpha_tokens"].status == "ok"
+
+
+def test_a_loss_that_rises_with_depth_is_called_that() -> None:
+    runs = made_runs()
+    width, depth, tokens = (np.array(runs[name], float) for name in ("d_model", "n_layers", "tokens"))
+    loss = 300 * width**-0.9 + 0.3 * depth**0.3 + 350 * tokens**-0.28 + 1.7
+    noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(60))
+    law = fit({**runs, "loss": loss * noise}, starts=64)
+    said = "the loss does not fall with depth, all else equal it rises (by 14 % from depth 6 to 48)"
+    assert law["alpha_depth"].reason == law["c_depth"].reason == said
+    assert law["floor"].reason == f"{said}; a constant term cannot be told from the floor"
+    assert law["alpha_tokens"].status == "ok"
 
 
 def test_a_flat_table_knows_neither_exponent_nor_floor() -> None:

@@ -132,10 +132,11 @@ def test_residuals_in_percent_with_their_band(made_fit: Fit) -> None:
         ax = draw_residuals(axes[0], made_fit)
         made.canvas.draw()
         zero, points, low, high = ax.get_lines()
-    np.testing.assert_allclose(points.get_ydata(), 100 * made_fit.residuals(), rtol=1e-12)
+    np.testing.assert_allclose(points.get_ydata(), 100 * np.expm1(made_fit.residuals()), rtol=1e-12)
     np.testing.assert_allclose(points.get_xdata(), made_fit.predict(), rtol=1e-12)
-    rms = 100 * np.sqrt(made_fit.quality.mse)
-    assert [line.get_ydata()[0] for line in (low, zero, high)] == pytest.approx([-1.96 * rms, 0, 1.96 * rms])
+    rms = np.sqrt(made_fit.quality.mse)
+    band = [100 * np.expm1(-1.96 * rms), 0, 100 * np.expm1(1.96 * rms)]
+    assert [line.get_ydata()[0] for line in (low, zero, high)] == pytest.approx(band)
 
 
 @pytest.mark.parametrize("name", ["alpha_depth", "c_tokens"])

@@ -21,6 +21,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "loss": ("loss", "val_loss", "eval_loss", "final_loss", "val_bpb"),
 }
 # An id comes before a name: names repeat over different runs. A bare "name" names a model as often as a run.
+_STEPS = ("step", "global_step", "iter", "iteration", "checkpoint")  # not "steps": a run's length as often
 CLUSTER_ALIASES = ("run_id", "run", "run_name", "wandb_run", "cluster")
 
 UNITS: Mapping[str, str] = {
@@ -151,6 +152,11 @@ def cluster_candidates(headers: Sequence[str]) -> list[str]:
     """Return the headers that may name the run a row belongs to, the most trusted first."""
     folded = [(header, _unprefixed(header)) for header in headers]
     return [header for alias in CLUSTER_ALIASES for header, name in folded if name == alias]
+
+
+def step_column(headers: Sequence[str]) -> str | None:
+    """Return the header that counts the steps of a training run, if any."""
+    return next((header for header in headers if _unprefixed(header) in _STEPS), None)
 
 
 def unused_columns(headers: Sequence[str], used: Mapping[str, str], names: Sequence[str]) -> Notice | None:

@@ -16,6 +16,7 @@ from depthlaw.data.columns import (
     ColumnUse,
     ambiguity,
     cluster_candidates,
+    step_column,
     understand,
     unused_columns,
 )
@@ -254,7 +255,24 @@ def _clusters(
             return (*uses, use), names, f"{header} (recognised)", (Notice("clusters-recognised", message),)
         doubt = f'labels in "{header}" repeat but are not taken as runs ({why}); --cluster "{header}" does so'
         return uses, None, None, (Notice("clusters-not-used", doubt),)
-    return uses, None, None, ()
+    return uses, None, None, _checkpoints(raw, columns)
+
+
+def _checkpoints(raw: RawTable, columns: dict[str, NDArray[np.float64]]) -> tuple[Notice, ...]:
+    """Say that a column counts steps, where rows of one shape differ in it and no column names their run."""
+    shape = [columns[name] for name in ("width", "depth", "params") if name in columns]
+    header = step_column(raw.headers)
+    if header is None or not shape:
+        return ()
+    steps = labels(raw.cells[header])
+    n_shapes = len(np.unique(np.stack(shape), axis=1).T)
+    if len(np.unique(steps)) == 1 or n_shapes == raw.n_rows:
+        return ()
+    message = (
+        f'by their column "{header}" rows are checkpoints, and those of one run are not independent: '
+        "name the run with --cluster COLUMN, or count shapes with --errors shapes"
+    )
+    return (Notice("checkpoints-unlabelled", message),)
 
 
 def _one_shape_each(run: NDArray[np.intp], columns: dict[str, NDArray[np.float64]]) -> bool:

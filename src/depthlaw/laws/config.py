@@ -35,8 +35,8 @@ class LawConfig:
     delta
         Where the Huber objective turns from squares to absolute values, in log units (0.001 is 0.1 %).
     errors
-        What counts as independent: rows, clusters (checkpoints of one run), or auto: clusters if there are
-        any.
+        What counts as independent: rows, clusters (checkpoints of one run), shapes (all rows of one width,
+        depth and params together), or auto: clusters if there are any, else rows.
     starts
         Starting points of the optimiser, at least 64.
     """
@@ -48,7 +48,7 @@ class LawConfig:
     tie: tuple[str, ...] = ()
     objective: Literal["mse", "huber"] = "mse"
     delta: float = 1e-3
-    errors: Literal["auto", "rows", "clusters"] = "auto"
+    errors: Literal["auto", "rows", "clusters", "shapes"] = "auto"
     starts: int = 128
 
     def __post_init__(self) -> None:

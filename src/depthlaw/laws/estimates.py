@@ -9,6 +9,7 @@ import numpy as np
 
 from depthlaw.data.runs import RunTable
 from depthlaw.errors import Notice
+from depthlaw.laws.direction import rising
 from depthlaw.laws.form import BoundForm, Form, scale_of, to_value
 from depthlaw.laws.identify import Gap, listing, suggest
 from depthlaw.laws.intervals import Interval, in_combination
@@ -68,6 +69,8 @@ def _why_unknown(name: str, known: Evidence) -> str | None:
         if scale in gap.scales:
             return f"{gap.reason}; {gap.remedy}"
     remedy = suggest(scale, known.scales)
+    if against := _rising(scale, known):
+        return against
     if in_combination(name, known.near):
         partners = ", ".join(n for n in known.near.spectrum.unseen if n != name)
         return f"the table determines it only in combination with {partners}; {remedy}"
@@ -86,9 +89,21 @@ def _why_unknown(name: str, known: Evidence) -> str | None:
         values = (
             f"{scale} takes {len(np.unique(known.scales[scale]))} values ({listing(known.scales[scale])})"
         )
-        flat = f"any exponent above {low:.2f} fits as well" if low > 0 else "any exponent fits as well"
-        return f"{values} and {flat}; {remedy}"
+        said = f"any exponent above {low:.2f} fits as well" if low > 0 else "any exponent fits as well"
+        return f"{values} and {said}; {remedy}"
     return None
+
+
+def _rising(scale: str, known: Evidence) -> str:
+    """Why nothing is known of a scale with which the loss rises, or of a floor beside its term."""
+    if scale == "floor":
+        beside = [s for s in known.bound.form.scales if f"c_{s}" in known.near.spectrum.unseen]
+        found = [words for s in beside if (words := _rising(s, known))]
+        return f"{found[0]}; a constant term cannot be told from the floor" if found else ""
+    exponent = known.intervals.get(f"alpha_{scale}")
+    if exponent is not None and np.isfinite(exponent.high):
+        return ""
+    return rising(scale, known.scales, known.bound.problem.log_loss)
 
 
 NO_EFFECT = 1e-8
@@ -155,7 +170,7 @@ def outliers(table: RunTable, known: Evidence) -> tuple[Notice, ...]:
     if known.near.exact or len(far) == 0:
         return ()
     far = far[np.argsort(-centred[far])]
-    named = ", ".join(f"{table.place(int(i))} ({100 * np.expm1(residual[i]):+.1f} %)" for i in far[:6])
+    named = ", ".join(f"{table.place(int(i))} ({_side(float(residual[i]))})" for i in far[:6])
     more = f" and {len(far) - 6} more" if len(far) > 6 else ""
     lie, them = ("rows lies", "it") if len(far) == 1 else ("rows lie", "them")
     huber = isinstance(known.bound.problem.loss, Huber)
@@ -165,6 +180,11 @@ def outliers(table: RunTable, known: Evidence) -> tuple[Notice, ...]:
         f"({100 * spread:.2f} %) from the law: {named}{more}{advice}"
     )
     return (Notice("outliers", message, tuple(int(table.lines[i]) for i in far)),)
+
+
+def _side(residual: float) -> str:
+    """Where a row lies as its reader sees it: the residual is predicted less observed."""
+    return f"{abs(100 * np.expm1(-residual)):.1f} % {'above' if residual < 0 else 'below'}"
 
 
 def notices(known: Evidence, estimates: Sequence[Estimate]) -> tuple[Notice, ...]:

@@ -17,6 +17,7 @@ from depthlaw.laws.identify import gaps_before
 from depthlaw.laws.optimum import find_optimum
 from depthlaw.laws.result import Certificate, Fit
 from depthlaw.laws.uncertainty import groups_of, uncertainty
+from depthlaw.laws.unlabelled import shared_offsets
 
 __all__ = ["Fit", "FitConfig", "fit"]
 
@@ -73,6 +74,9 @@ def fit(table: RunTable | Any, config: FitConfig | None = None, **settings: Any)
         gaps=gaps,
         scales=scales,
     )
+    doubts = outliers(table, known)
+    if groups.index is None:
+        doubts += shared_offsets(table, known)
     estimates = [estimate(name, known) for name in bound.form.param_names]
     for scale, gap in constant.items():
         estimates += dropped(scale, gap)
@@ -98,7 +102,7 @@ def fit(table: RunTable | Any, config: FitConfig | None = None, **settings: Any)
             converged=optimum.converged and optimum.agreement >= 2,
         ),
         profiles=tuple(i.curve for i in found.profiles.values() if i.curve is not None),
-        notices=(*table.notices, *found.notices, *outliers(table, known), *notices(known, params)),
+        notices=(*table.notices, *found.notices, *doubts, *notices(known, params)),
         level=config.level,
         errors=found.method,
         objective=config.objective,

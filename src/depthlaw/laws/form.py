@@ -223,9 +223,9 @@ def bind(
     logs = [shifted_log(s, scales[s], form.offsets.get(s, 0.0)) for s in form.scales]
     centres = np.array([float(u.mean()) for u in logs])
     centred = tuple(u - c for u, c in zip(logs, centres, strict=True))
-    if form.fixed.get("floor", 0.0) >= losses.max():
+    if form.fixed.get("floor", 0.0) >= losses.min():
         raise UsageError(
-            f"floor cannot be fixed at {form.fixed['floor']:g}: the largest loss is {losses.max():g}.",
+            f"floor cannot be fixed at {form.fixed['floor']:g}: the smallest loss is {losses.min():g}.",
             "A floor lies below the losses.",
         )
     log_loss = np.log(losses)

@@ -17,6 +17,7 @@ from depthlaw.laws.identify import Gap
 from depthlaw.laws.intervals import Interval, bootstrap_intervals, profile_intervals
 from depthlaw.laws.optimum import Curvature, Optimum, curvature, restart
 from depthlaw.laws.sandwich import sandwich
+from depthlaw.laws.unlabelled import shapes_of
 from depthlaw.numerics.terms import Array
 
 MAX_RESTARTS = 5
@@ -31,7 +32,7 @@ class Groups:
     index
         (runs,) cluster of each row; ``None`` when every row stands for itself.
     label
-        Header of the cluster column, for messages.
+        Header of the cluster column, for messages; empty where clusters are shapes.
     """
 
     index: NDArray[np.intp] | None = None
@@ -42,6 +43,13 @@ class Groups:
         """Number of clusters."""
         return 0 if self.index is None else int(self.index.max()) + 1
 
+    @property
+    def words(self) -> str:
+        """What is independent: ``"25 runs (run_id)"``, ``"12 shapes"``, ``"rows"``."""
+        if self.index is None:
+            return "rows"
+        return f"{self.count} {f'runs ({self.label})' if self.label else 'shapes'}"
+
 
 def groups_of(table: RunTable, config: FitConfig) -> Groups:
     """Find the clusters that a fit of ``table`` must respect.
@@ -51,6 +59,8 @@ def groups_of(table: RunTable, config: FitConfig) -> Groups:
     UsageError
         If clusters are asked for and the table has none.
     """
+    if config.errors == "shapes":
+        return Groups(shapes_of(table))
     if config.errors == "rows" or table.clusters is None:
         if config.errors == "clusters":
             raise UsageError("the table has no cluster column.", "Name it: --cluster COLUMN.")
@@ -115,16 +125,15 @@ def uncertainty(
         return plain
     if groups.index is not None and groups.count <= near.n_free + 1:
         message = (
-            f"only {groups.count} independent runs ({groups.label}) for {near.n_free} parameters: errors are "
+            f"only {groups.words} for {near.n_free} parameters: errors are "
             "those of independent rows, and too small."
         )
         return replace(plain, notices=(Notice("few-clusters", message),))
     index = np.arange(bound.problem.n_runs) if groups.index is None else groups.index
-    whom = "rows" if groups.index is None else f"{groups.count} runs ({groups.label})"
     covariance, method = plain.covariance, "standard errors from s²(JᵀJ)⁻¹"
     if robust:
         covariance = sandwich(bound, optimum.params, near.pinned, index)
-        method = f"sandwich standard errors over {whom}"
+        method = f"sandwich standard errors over {groups.words}"
     if wanted != "bootstrap":
         return replace(
             plain, covariance=covariance, method=f"{method}, profile intervals as if rows were independent"
@@ -141,7 +150,7 @@ def uncertainty(
         plain,
         covariance=covariance,
         intervals=bootstrap_intervals(bound, sample, config.level),
-        method=f"{method}, bootstrap intervals over {whom} ({config.resamples} resamples)",
+        method=f"{method}, bootstrap intervals over {groups.words} ({config.resamples} resamples)",
     )
 
 

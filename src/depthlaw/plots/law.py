@@ -126,14 +126,14 @@ def draw_loss_part(ax: Axes, part: LossPart, exponent: Estimate) -> Axes:
 
 
 def draw_residuals(ax: Axes, fit: Fit) -> Axes:
-    """Draw log residuals against the predicted loss; shape shows a form that does not fit."""
-    predicted, residual = fit.predict(), 100 * fit.residuals()
+    """Draw residuals against the predicted loss; shape shows a form that does not fit."""
+    predicted, residual = fit.predict(), 100 * np.expm1(fit.residuals())
     ax.axhline(0, color=MUTED, lw=0.8, zorder=0)
     ax.plot(predicted, residual, ".", ms=4, color=FIT, alpha=0.5, mew=0)
-    band = 100 * 1.96 * np.sqrt(fit.quality.mse)
+    band = 1.96 * np.sqrt(fit.quality.mse)
     for edge in (-band, band):
-        ax.axhline(edge, color=SECOND, lw=0.8, ls="--", zorder=0)
-    ax.text(0.99, 0.97, "dashed: ±1.96 rms", transform=ax.transAxes, ha="right", va="top", fontsize=7)
+        ax.axhline(100 * np.expm1(edge), color=SECOND, lw=0.8, ls="--", zorder=0)
+    ax.set_title("dashed: ±1.96 rms", loc="right", fontsize=7)  # above the axes, where no line crosses it
     ax.set_xlabel("predicted loss")
     ax.set_ylabel("predicted / observed − 1 (%)")
     return ax
