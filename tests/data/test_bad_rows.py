@@ -100,6 +100,16 @@ def test_an_integer_too_large_for_float_is_infinite():
         read_runs({"loss": [3.0, 2.0], "params": [1, 10**400]})
 
 
+def test_a_fault_of_a_whole_column_is_one_sentence():
+    source = {"tokens": ["3B tokens"] * 9, "loss": ["4.2 ± 0.01"] * 9, "width": ["7 %"] * 8 + ["8"]}
+    with pytest.raises(InputError) as error:
+        read_runs(source)
+    assert 'tokens is not a number ("3B tokens") in row 0 and all other rows, words stand' in str(error.value)
+    assert 'loss is not a number ("4.2 ± 0.01") in row 0 and all other rows, errors (±)' in str(error.value)
+    assert "row 5" not in str(error.value)
+    assert len(str(error.value).splitlines()) == 3
+
+
 def test_when_every_row_is_bad_dropping_them_is_not_offered():
     with pytest.raises(InputError, match="3 of 3 rows cannot be used") as error:
         read_runs({**GOOD, "loss": ["a", "b", "c"]}, drop_bad=True)

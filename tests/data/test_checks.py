@@ -72,6 +72,26 @@ def grid(tokens=1.0, loss=1.0):
     return {"width": width, "depth": depth, "tokens": seen * tokens, "loss": nats * loss}
 
 
+def test_scales_that_cannot_be_what_they_are_taken_for():
+    runs = grid()
+    logs = read_runs({**runs, "tokens": np.log10(np.array(runs["tokens"])) + 0.48})
+    assert codes(logs) == {"looks-like-logarithms"}
+    assert "exponents and floor do not change" not in notice(logs, "looks-like-logarithms").message
+    german = read_runs({**runs, "width": np.array(runs["width"]) / 1000})
+    assert (
+        "12 of 12 values of width are not whole, such as 0.512" in notice(german, "width-not-whole").message
+    )
+    assert "depth-not-whole" in codes(read_runs({**runs, "depth": np.full(12, 6.37)}))
+    swapped = {**runs, "width": runs["depth"], "depth": runs["width"]}
+    assert "the two columns look swapped" in notice(read_runs(swapped), "width-depth-swapped").message
+    single = read_runs({"D": [512, 1024], "loss": [3.0, 2.5]})
+    assert 'if "D" is the width (d_model), say --width D' in notice(single, "tokens-in-billions").message
+    params = 12 * np.array(runs["width"]) ** 2.0 * np.array(runs["depth"])
+    tiny = read_runs({**runs, "params": params / 1e6})
+    assert codes(tiny) == {"params-in-billions", "params-disagree"}
+    assert "1e-06 times 12 width² depth: they are in another unit" in notice(tiny, "params-disagree").message
+
+
 def test_bits_by_comparison_with_published_fits():
     assert codes(read_runs(grid())) == set()
     assert codes(read_runs(grid(loss=1.2))) == set()

@@ -200,7 +200,8 @@ def test_nanochat_table(tmp_path):
         ("val_bpb", "bits per byte"),
         ("eval/bits_per_byte", "bits per byte"),
         ("bpc", "bits per character"),
-        ("loss (bits)", "nats per token"),
+        ("loss (bits)", "bits per token"),
+        ("val loss (nats)", "nats per token"),
         ("loss_bits", "bits per token"),
         ("val_ppl", "perplexity"),
         ("loss", "nats per token"),
@@ -210,6 +211,55 @@ def test_nanochat_table(tmp_path):
 def test_unit_of_the_loss_by_its_header(header, unit):
     (use,) = read_runs({header: [3.0, 2.5]}, loss=header).mapping
     assert use.unit == unit
+
+
+@pytest.mark.parametrize(
+    ("header", "name", "values"),
+    [
+        ("tokens_B", "tokens", [3e9, 30.5e9]),
+        ("tokens (B)", "tokens", [3e9, 30.5e9]),
+        ("Tokens [billions]", "tokens", [3e9, 30.5e9]),
+        ("params_M", "params", [3e6, 30.5e6]),
+        ("params (in millions of parameters)", "params", [3e6, 30.5e6]),
+        ("config.params_million", "params", [3e6, 30.5e6]),
+        ("flops (1e18)", "flops", [3e18, 30.5e18]),
+        ("tokens (tokens)", "tokens", [3, 30.5]),
+    ],
+)
+def test_a_unit_in_a_header_scales_its_numbers_and_is_said(header, name, values):
+    table = read_runs({header: [3, 30.5], "loss": [3.0, 2.5]})
+    assert table[name].tolist() == values
+    use = next(use for use in table.mapping if use.name == name)
+    assert ("by its header" in use.unit_words) == (values[0] > 3)
+    assert len(read_runs({header: [3, 30.5], "loss": [3.0, 2.5]}, where=f"{name} > {values[0]}")) == 1
+    written_out = read_runs({header: values, "loss": [3.0, 2.5]})
+    assert written_out[name].tolist() == values
+    assert all(use.factor == 1 for use in written_out.mapping)
+    given = read_runs({f"my {header}": ["3", "30.5B"], "loss": [3.0, 2.5]}, **{name: f"my {header}"})
+    assert given[name].tolist() == [values[0], 30.5e9]
+
+
+@pytest.mark.parametrize("header", ["tokens (per second)", "tokens per B", "log10_tokens", "log(tokens)"])
+def test_a_bracket_that_is_no_unit_makes_another_quantity(header):
+    assert mapping({header: [3.0, 2.5], "width": [1, 2]}) == {"width": "width"}
+
+
+def test_a_logarithm_is_not_advised_as_the_thing():
+    (said,) = unused(read_runs(table_of(width=None, depth=None, loss=None, log10_tokens=[9.5, 10.0, 11.0])))
+    assert '"log10_tokens" looks like the logarithm of tokens: give tokens themselves' in said
+
+
+@pytest.mark.parametrize(
+    "header", ["bpb", "test_loss", "final_val_loss", "val loss (nats)", "validation/loss"]
+)
+def test_more_names_of_a_loss(header):
+    assert mapping({header: [3.0, 2.5], "width": [1, 2]}) == {"width": "width", "loss": header}
+
+
+def test_a_loss_that_is_none_is_explained():
+    for header, said in (("val_ppl", "is a perplexity: put its logarithm"), ("train_loss", '--loss "train_')):
+        with pytest.raises(UsageError, match=said):
+            read_runs({header: [9.0, 3.0], "width": [1, 2]})["loss"]
 
 
 # -- clusters ------------------------------------------------------------------------------------------

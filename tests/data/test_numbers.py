@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from depthlaw.data.runs import read_runs
-from depthlaw.errors import InputError
+from depthlaw.errors import InputError, UsageError
 
 
 def test_suffixes_of_counts_are_read_and_said(tmp_path):
@@ -25,8 +25,13 @@ def test_commas_in_a_semicolon_file_are_not_guessed(tmp_path):
     assert read_runs(path)["tokens"].tolist() == [1234567890]
 
 
-@pytest.mark.parametrize("cell", ["3,145", "0,770", "0,770e1", "1,234e18", "-3,5"])
-@pytest.mark.parametrize("name", ["loss", "flops"])
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        *(("loss", cell) for cell in ("3,145", "0,770", "0,770e1", "1,234e18", "-3,5")),
+        *(("flops", cell) for cell in ("3,145", "1,234e18")),
+    ],
+)
 def test_a_comma_that_may_be_a_decimal_mark_is_not_guessed(name, cell):
     source = {"loss": ["3.5", "3.25"], "flops": ["1e18", "2e18"]}
     source[name][1] = cell
@@ -36,6 +41,31 @@ def test_a_comma_that_may_be_a_decimal_mark_is_not_guessed(name, cell):
         return
     with pytest.raises(InputError, match=rf"row 1 {name} unclear: decimal comma or thousands\?"):
         read_runs(source)
+
+
+def test_a_column_that_cannot_be_thousands_decides_its_comma(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text("d_model;depth;tokens;loss\n512;6;3000000000;4,23903\n1.024;12;3.000.000.000;3,145\n")
+    table = read_runs(path)
+    assert table["loss"].tolist() == [4.23903, 3.145]
+    assert table["width"].tolist() == [512, 1024]
+    assert table["tokens"].tolist() == [3e9, 3e9]
+    assert "read commas as decimal marks" in table.history[0]
+    assert read_runs(path, where="loss < 4")["loss"].tolist() == [3.145]
+    for loss in (["4,23903", "4.25"], ["4,23903", "1,234,567"]):
+        with pytest.raises(InputError, match=r"loss unclear: decimal comma or thousands\?"):
+            read_runs({"loss": loss, "width": [1, 2]})
+    assert read_runs({"loss": ["0,770", "1,125"], "width": ["1,024", "512"]})["width"].tolist() == [1024, 512]
+
+
+def test_the_decimal_mark_can_be_said():
+    source = {"loss": ["3,145", "4,103"]}
+    with pytest.raises(InputError, match="--decimal , or --decimal"):
+        read_runs(source)
+    assert read_runs(source, decimal=",")["loss"].tolist() == [3.145, 4.103]
+    assert read_runs(source, decimal=".")["loss"].tolist() == [3145, 4103]
+    with pytest.raises(UsageError, match="decimal is ';'; "):
+        read_runs(source, decimal=";")
 
 
 def test_commas_that_can_only_mean_thousands_are_read():

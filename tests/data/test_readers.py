@@ -319,7 +319,7 @@ def test_what_is_no_table_is_refused(source):
         ("twice.csv", b"loss,loss\n1,2\n", 'two columns are called "loss"'),
         ("open_quote.csv", b'name,loss\na,3\n"b,2\nc,1\n', "row that starts in line 3 cannot be read"),
         ("binary.csv", b"\x00\x01\x02\x03" * 10, "binary file"),
-        ("latin.csv", "width,größe\n1,2\n".encode("latin-1"), r"line 1 is not UTF-8 text \(byte 0xf6\)"),
+        ("other.csv", b"width,gr\x81e\n1,2\n", r"line 1 is not UTF-8 text \(byte 0x81\)"),
         ("picture.csv", b"\x89PNG\r\n\x1a\n\xff\xff", "is not UTF-8 text"),
         ("book.xlsx", b"PK\x03\x04rest", r"workbook \(\.xlsx\)"),
         ("text.parquet", b"width,loss\n1,2\n", "is not a Parquet file"),
@@ -429,3 +429,51 @@ def test_columns_without_a_name_are_said(tmp_path):
 def test_an_empty_path_is_not_the_current_folder(path):
     with pytest.raises(UsageError, match="A path is expected, not"):
         read_runs(path)
+
+
+def test_windows_1252_is_read_and_said(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_bytes("width,loss,größe\n1,3.5,klein\n2,3.25,groß\n".encode("cp1252"))
+    table = read_runs(path)
+    assert table.headers == ("width", "loss", "größe")
+    assert [n.code for n in table.notices if n.code == "windows-1252"]
+    path.write_text("width,loss,größe\n1,3.5,klein\n2,3.25,groß\n", encoding="utf-8")
+    assert not read_runs(path).notices
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"runs": [{"width": 1, "loss": 3.5}, {"width": 2, "loss": 3.25}]},
+        {"schema": 1, "name": "x", "runs": [{"width": 1, "loss": 3.5}, {"width": 2, "loss": 3.25}]},
+        {"width": [1, 2], "loss": [3.5, 3.25]},
+        [{"width": 1, "loss": 3.5}, {"width": 2, "loss": 3.25}],
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_of_every_shape_that_holds_rows(tmp_path, document, indent):
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps(document, indent=indent))
+    table = read_runs(path)
+    assert (table["width"].tolist(), table["loss"].tolist()) == ([1, 2], [3.5, 3.25])
+
+
+def test_json_that_holds_one_run_or_no_rows(tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps({"width": 1, "loss": 3.5}, indent=2))
+    assert read_runs(path)["loss"].tolist() == [3.5]
+    for document, said in (
+        ({"a": [{"loss": 1}], "b": [{"loss": 2}]}, r'several tables \("a", "b"\)'),
+        ({"a": [1, 2], "b": [1]}, "nor an object of columns"),
+    ):
+        path.write_text(json.dumps(document))
+        with pytest.raises(InputError, match=said):
+            read_runs(path)
+
+
+def test_a_run_folder_is_called_that(tmp_path):
+    (tmp_path / "manifest.json").write_text('{"schema": 1, "verb": "probe"}')
+    (tmp_path / "tokens.csv").write_text("width,loss\n1,3\n")
+    with pytest.raises(InputError, match="is a run of depthlaw probe, not a folder of tables"):
+        read_runs(tmp_path)
+    assert len(read_runs(tmp_path / "tokens.csv")) == 1

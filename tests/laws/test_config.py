@@ -23,7 +23,9 @@ def test_auto_takes_what_the_table_has(columns: tuple[str, ...], form: str) -> N
 
 def test_auto_without_any_scale_says_how_to_name_one() -> None:
     with pytest.raises(UsageError, match="no column for width, depth, tokens, params or flops") as error:
-        FitConfig().resolve(("loss",))
+        FitConfig().resolve(("loss",), "my.csv", ("a", "loss"))
+    assert "my.csv has" in str(error.value)
+    assert "(have: a, loss)" in str(error.value)
     assert "--width" in str(error.value)
 
 

@@ -36,7 +36,9 @@ def compare_command(
     """
     runs_table = table.read(runs)
     if output.dry_run:
-        forms = config.forms or (f"{config.resolve(runs_table.columns)} and its variants",)
+        forms = config.forms or (
+            f"{config.resolve(runs_table.columns, runs_table.source, runs_table.headers)} and its variants",
+        )
         output.emit_plan(config, [f"fit {form} to {runs_table.n_runs} runs of {runs}" for form in forms])
         return ExitCode.DONE
     note(table_text(runs_table))

@@ -39,7 +39,7 @@ def fit_command(
         Hold another law against the data: "paper" for the published constants, or a saved fit.json.
     """
     runs_table = table.read(runs)
-    form = config.resolve(runs_table.columns)
+    form = config.resolve(runs_table.columns, runs_table.source, runs_table.headers)
     if output.dry_run:
         output.emit_plan(config, [f"fit {form} to {runs_table.n_runs} runs of {runs}"])
         return ExitCode.DONE

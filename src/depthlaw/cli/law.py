@@ -68,7 +68,7 @@ class LawOptions(LawConfig, TableOptions):
             try:
                 table = self.read(source)
                 law_config = self.config(level, seed)
-                table.require(*law_config.resolve(table.columns).scales, "loss")
+                table.require(*law_config.resolve(table.columns, table.source, table.headers).scales, "loss")
             except DepthlawError as error:
                 hint = None if error.hint is None else column_flags(error.hint)
                 raise type(error)(column_flags(error.message), hint) from error

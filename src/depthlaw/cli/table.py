@@ -1,10 +1,10 @@
 """The options with which every verb reads a table of runs."""
 
-from __future__ import annotations
+# Annotations are not postponed here: the parser reads those of inherited fields where the heir is defined.
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
@@ -42,6 +42,8 @@ class TableOptions:
         Leave out rows with missing, infinite, zero or negative values instead of refusing the table.
     drop_duplicates
         Leave out exact copies of rows.
+    decimal
+        Decimal mark of the numbers, where the table does not show it.
     """
 
     width: str | None = None
@@ -56,6 +58,7 @@ class TableOptions:
     exclude_highest: Annotated[int, Parameter(metavar="K")] = 0
     drop_bad: Annotated[bool, Parameter(negative="")] = False
     drop_duplicates: Annotated[bool, Parameter(negative="")] = False
+    decimal: Literal[",", "."] | None = None
 
     def read(self, source: Path) -> RunTable:
         """Read ``source`` with these options."""

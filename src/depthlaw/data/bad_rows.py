@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from depthlaw.data.numbers import Numbers
+from depthlaw.data.numbers import UNCLEAR, Numbers
 from depthlaw.errors import InputError
 
+_FEWEST_ROWS = 3  # from which a fault of all rows is one of the column
 _NAMED = 6  # rows described one by one in a message; the others are counted
 
 BadRows = dict[int, list[tuple[str, str]]]  # row → (header, reason) of each of its faults; ("", …): the whole
@@ -69,15 +71,57 @@ def bad_rows_error(bad: BadRows, n_rows: int, source: str, place: Callable[[int]
     place
         Row → where it stands in the source (``"line 5"``).
     """
+    if columns := _whole_columns(bad, n_rows, place):
+        return InputError(
+            f"{source}: {n_rows} of {n_rows} rows cannot be used:\n{'; '.join(columns)}.", _way_out(columns)
+        )
     named = [f"{place(row)} {_described(faults)}" for row, faults in list(bad.items())[:_NAMED]]
     more = [place(row) for row in list(bad)[_NAMED:]]
     if more:
         listing = ", ".join(more[:8]) + (", …" if len(more) > 8 else "")
         named.append(f"and {len(more)} more ({listing})")
     way_out = "Mend them, or leave them out with --drop-bad (drop_bad=True)."
-    if len(bad) == n_rows:
+    if any(UNCLEAR in why for faults in bad.values() for _, why in faults):
+        way_out = _SAY_DECIMAL
+    elif len(bad) == n_rows:
         way_out = "No row is left to fit. Mend them, or read other columns: --loss COLUMN, --width COLUMN, …"
     return InputError(f"{source}: {len(bad)} of {n_rows} rows cannot be used:\n{', '.join(named)}.", way_out)
+
+
+_SAY_DECIMAL = 'Say which mark it is: --decimal , or --decimal . (decimal="," or decimal=".").'
+_CAUSES = (  # what a cell holds beside a number, by a pattern of it
+    (re.compile(r"%"), "per cent signs"),
+    (re.compile(r"±|\+/?-"), "errors (±)"),
+    (re.compile(r'"[^"]*\d[^"]*[A-Za-z]{2,}"'), "words"),
+)
+
+
+def _whole_columns(bad: BadRows, n_rows: int, place: Callable[[int], str]) -> list[str]:
+    """Say the faults that a column has in every row, one sentence each; from three rows on."""
+    if n_rows < _FEWEST_ROWS or len(bad) < n_rows:
+        return []
+    by_header: dict[str, list[tuple[int, str]]] = {}
+    for row, faults in bad.items():
+        for header, why in faults:
+            by_header.setdefault(header, []).append((row, why))
+    said = []
+    for header, found in by_header.items():
+        kinds = {why.split(" (")[0] for _, why in found}
+        if not header or len(found) < n_rows or len(kinds) > 1:
+            continue
+        row, why = found[0]
+        beside = next((words for pattern, words in _CAUSES if all(pattern.search(w) for _, w in found)), None)
+        cause = f", {beside} stand beside the numbers" if beside else ""
+        said.append(f"{header} is {why} in {place(row)} and all other rows{cause}")
+    return said
+
+
+def _way_out(columns: list[str]) -> str:
+    if any(UNCLEAR in column for column in columns):
+        return _SAY_DECIMAL
+    if any("beside the numbers" in column for column in columns):
+        return "No row is left to fit. Leave bare numbers in these columns."
+    return "No row is left to fit. Mend them, or read other columns: --loss COLUMN, --width COLUMN, …"
 
 
 def _described(faults: list[tuple[str, str]]) -> str:

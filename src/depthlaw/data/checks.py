@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from depthlaw.data.plausible import scale_notices
 from depthlaw.errors import Notice
 
 Column = NDArray[np.float64]
@@ -21,12 +22,18 @@ CONTENT_CODES = frozenset(
         "duplicate-rows",
         "quantised-loss",
         "tokens-in-billions",
+        "params-in-billions",
+        "looks-like-logarithms",
+        "width-not-whole",
+        "depth-not-whole",
+        "width-depth-swapped",
         "loss-looks-like-perplexity",
         "loss-looks-like-bits",
         "params-disagree",
     }
 )
 
+UNIT_APART = 1e-2  # params over 12 width² depth below which no shape of blocks explains it
 LARGEST_VOCABULARY = 262_144  # tokens; ln of it is the loss of a uniform guess
 
 
@@ -34,6 +41,7 @@ def content_notices(
     columns: Mapping[str, Column],
     lines: NDArray[np.int64],
     units: Mapping[str, str],
+    sources: Mapping[str, str],
     copies: NDArray[np.bool_],
     clustered: bool,
 ) -> tuple[Notice, ...]:
@@ -47,6 +55,8 @@ def content_notices(
         (runs,) line of each row in its source.
     units
         Our name → unit; a loss that is known to be in bits is not tested for it.
+    sources
+        Our name → header.
     copies
         (runs,) true for a row that is an exact copy of an earlier one (see ``find_copies``).
     clustered
@@ -59,7 +69,7 @@ def content_notices(
     found = [
         _duplicates(copies, rows, clustered),
         _quantised(columns, copies),
-        _tokens_in_billions(columns),
+        *scale_notices(columns, sources),
         _loss_unit(columns, units.get("loss", "")),
         _params_disagree(columns, rows),
     ]
@@ -115,18 +125,6 @@ def _quantised(columns: Mapping[str, Column], copies: NDArray[np.bool_]) -> Noti
         "equal losses in different runs are a limit on what a fit can resolve"
     )
     return Notice("quantised-loss", message)
-
-
-def _tokens_in_billions(columns: Mapping[str, Column]) -> Notice | None:
-    """No run of a language model sees fewer than a million tokens; a column in billions never gets there."""
-    if "tokens" not in columns or not _max(columns["tokens"]) < 1e6:
-        return None
-    tokens = columns["tokens"]
-    message = (
-        f"tokens run from {np.nanmin(tokens):g} to {np.nanmax(tokens):g}, as if counted in millions or "
-        "billions: exponents and floor do not change with that, c_tokens and plans do"
-    )
-    return Notice("tokens-in-billions", message)
 
 
 def _loss_unit(columns: Mapping[str, Column], unit: str) -> Notice | None:
@@ -188,6 +186,12 @@ def _params_disagree(
     off = usable & (np.abs(ratio - 1) > 0.25)
     if not off.any():
         return None
+    if np.median(ratio[usable]) < UNIT_APART:  # embeddings add parameters, and no block has so few
+        message = (
+            f"params are about {np.median(ratio[usable]):.0e} times 12 width² depth: "
+            "they are in another unit, or width or depth is another quantity"
+        )
+        return Notice("params-disagree", message, rows(off))
     message = (
         f"params differ from 12 width² depth by more than 25 % in {off.sum()} of {usable.sum()} rows "
         f"({ratio[usable].min():.3g} to {ratio[usable].max():.3g} times it): embeddings counted, or blocks "

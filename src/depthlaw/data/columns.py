@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from depthlaw.data.header_units import is_logarithm, split_unit
 from depthlaw.errors import Notice, UsageError, unknown_name
 
 QUANTITIES = ("width", "depth", "tokens", "params", "flops", "loss")
@@ -18,8 +20,12 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "tokens": ("tokens", "num_tokens", "tokens_trained", "D"),
     "params": ("params", "N", "model_size", "num_params", "params_total"),
     "flops": ("flops", "flop", "flops_budget", "compute"),
-    "loss": ("loss", "val_loss", "eval_loss", "final_loss", "val_bpb"),
+    "loss": (
+        *("loss", "val_loss", "validation_loss", "valid_loss", "eval_loss", "test_loss"),
+        *("final_loss", "final_val_loss", "val_bpb", "bpb"),
+    ),
 }
+_COUNTED = ("tokens", "params", "flops")  # quantities that headers give in billions
 # An id comes before a name: names repeat over different runs. A bare "name" names a model as often as a run.
 _STEPS = ("step", "global_step", "iter", "iteration", "checkpoint")  # not "steps": a run's length as often
 CLUSTER_ALIASES = ("run_id", "run", "run_name", "wandb_run", "cluster")
@@ -38,12 +44,13 @@ _LOSS_UNITS = (  # what a header says about its unit, the first that is found
     (r"bpb|bits_per_byte", "bits per byte"),
     (r"bpc|bits_per_char(acter)?", "bits per character"),
     (r"bits|bits_per_token|bpt", "bits per token"),
-    (r"ppl|perplexity", "perplexity"),
+    (r"ppl|perplexity|perplexities", "perplexity"),
 )
 _PREFIXES = ("", "summary_", "config_")  # as Weights & Biases exports them
 _SUFFIX = re.compile(
     r"(?i)(^(config|summary)[\s\-./:_].+)[\s\-./:_]value$"
 )  # and its API: config.d_model.value
+_BRACKETED = re.compile(r"[)\]]$")
 
 
 @dataclass(frozen=True)
@@ -61,12 +68,24 @@ class ColumnUse:
         says otherwise), ``"bits per byte"`` …
     how
         ``"given"`` by the caller or ``"recognised"`` by its header.
+    factor
+        What its numbers are multiples of, by its header: 1e9 for ``tokens_B``.
     """
 
     name: str
     source: str
     unit: str
     how: str
+    factor: float = 1.0
+
+    @property
+    def unit_words(self) -> str:
+        """The unit as people are told it, with the factor that the header asked for."""
+        return (
+            self.unit
+            if self.factor == 1.0
+            else f"{self.unit}, × 1e{round(math.log10(self.factor))} by its header"
+        )
 
 
 @dataclass(frozen=True)
@@ -118,7 +137,7 @@ def understand(headers: Sequence[str], given: Mapping[str, str | None], source: 
         if header not in headers:
             error = unknown_name("column", header, headers, flag=f"--{name}")
             raise UsageError(f"{source}: {error.message}", error.hint)
-        uses[name] = ColumnUse(name, header, _unit(name, header), "given")
+        uses[name] = ColumnUse(name, header, _unit(name, header), "given", _factor(name, header))
     taken = {use.source: use.name for use in uses.values() if use.name in QUANTITIES}
     for use in uses.values():
         if use.name in QUANTITIES and taken[use.source] != use.name:
@@ -141,7 +160,8 @@ def understand(headers: Sequence[str], given: Mapping[str, str | None], source: 
         if len(best) > 1:
             ambiguous[name] = tuple(best)
             continue
-        uses[name] = ColumnUse(name, best[0], _unit(name, best[0]), "recognised")
+        factor = _factor(name, best[0])
+        uses[name] = ColumnUse(name, best[0], _unit(name, best[0]), "recognised", factor)
         if others := [header for _, _, header in ranked[1:]]:
             notices.append(_choice(name, best[0], others))
     order = [*QUANTITIES, "weights", "cluster"]
@@ -157,6 +177,15 @@ def cluster_candidates(headers: Sequence[str]) -> list[str]:
 def step_column(headers: Sequence[str]) -> str | None:
     """Return the header that counts the steps of a training run, if any."""
     return next((header for header in headers if _unprefixed(header) in _STEPS), None)
+
+
+def loss_advice(headers: Sequence[str]) -> str | None:
+    """Say what to do where no column was taken for the loss and one is near; ``None`` where none is."""
+    for header in headers:
+        if _unit("loss", header) == "perplexity":
+            return f'"{header}" is a perplexity: put its logarithm into a column loss, which is in nats.'
+    near = next((h for h in headers if _looks_like(h, "loss") and not is_logarithm(h)), None)
+    return None if near is None else f'If "{near}" is meant: --loss "{near}"'
 
 
 def unused_columns(headers: Sequence[str], used: Mapping[str, str], names: Sequence[str]) -> Notice | None:
@@ -178,7 +207,10 @@ def unused_columns(headers: Sequence[str], used: Mapping[str, str], names: Seque
         if found:
             listing = ", ".join(f'"{header}"' for header in found[:3]) + (", …" if len(found) > 3 else "")
             verb = "looks" if len(found) == 1 else "look"
-            parts.append(f'{listing} {verb} like {name}: --{name} "{found[0]}"')
+            if all(map(is_logarithm, found)):
+                parts.append(f"{listing} {verb} like the logarithm of {name}: give {name} themselves")
+            else:
+                parts.append(f'{listing} {verb} like {name}: --{name} "{found[0]}"')
     if not parts:
         return None
     return Notice("unused-columns", f"columns that are not used: {'; '.join(parts)}")
@@ -226,6 +258,10 @@ def _unprefixed(header: str) -> str:
 
 def _rank(header: str, name: str) -> tuple[int, int] | None:
     """Return (place among the aliases, place among the prefixes), ``None`` for another quantity's header."""
+    if is_logarithm(header):
+        return None
+    if name in _COUNTED or _BRACKETED.search(header):
+        header = split_unit(header)[0]
     folded, bare = fold(header), _unprefixed(header)
     prefix = max(i for i, prefix in enumerate(_PREFIXES) if folded.startswith(prefix))
     if bare in ALIASES[name]:
@@ -235,9 +271,14 @@ def _rank(header: str, name: str) -> tuple[int, int] | None:
     return None
 
 
+def _factor(name: str, header: str) -> float:
+    return split_unit(header)[1] if name in _COUNTED else 1.0
+
+
 def _unit(name: str, header: str) -> str:
     if name == "loss":
+        words = re.sub(r"\W+", "_", fold(header))
         for pattern, unit in _LOSS_UNITS:
-            if re.search(rf"(^|_)({pattern})(_|$)", fold(header)):
+            if re.search(rf"(^|_)({pattern})(_|$)", words):
                 return unit
     return UNITS[name]

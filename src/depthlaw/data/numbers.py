@@ -6,12 +6,13 @@ refused because in a column of parameters, tokens or FLOP it has one meaning; it
 because such numbers are rounded. A single comma may be a decimal mark (``3,145``) in a file whose cells are
 separated by ``;``, and in any file where the quantity is no count (a loss of ``5,770`` is rather 5.77 than
 5770), the number begins with 0, or an exponent follows (``1,234e18``). Nothing is guessed: the cell is
-reported.
+reported, unless another cell decides (``4,23903`` cannot be thousands) or the caller says it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +21,14 @@ from numpy.typing import NDArray
 
 from depthlaw.data.raw import Cells
 
+UNCLEAR = "unclear: decimal comma or thousands?"
 _MISSING = {"", "na", "n/a", "<na>", "null", "none", "nil", "-", "--", "."}
 _ONE_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?")
-_SUFFIXED = re.compile(r"([+]?[\d.]+)\s*([kKmMbBtT])")
+_DOTTED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")  # thousands where the comma is a decimal mark
+_COMMA_ONLY = re.compile(r"[+-]?(0\d*,\d+|\d+,(\d{1,2}|\d{4,}))([eE][+-]?\d+)?")
+_DOT_ONLY = re.compile(r"[+-]?(\d*\.(\d{1,2}|\d{4,})([eE][+-]?\d+)?|\d{1,3}(,\d{3}){2,}|[\d,]+,\d{3}\.\d*)")
+_SUFFIXED = re.compile(r"([+]?[\d.,]+)\s*([kKmMbBtT])")
 _FACTOR = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 
 
@@ -51,9 +56,27 @@ class Numbers:
         faults = {new_row[row]: why for row, why in self.faults.items() if keep[row]}
         return Numbers(self.values[keep], faults, tuple(new_row[row] for row in self.suffixed if keep[row]))
 
+    def times(self, factor: float) -> Numbers:
+        """Return the numbers in units, where they are multiples of ``factor``.
+
+        Cells with a suffix of their own (``7B``) are in units already, and so is a column whose numbers all
+        reach ``factor``: nobody trains on a billion billions.
+        """
+        known = self.values[np.isfinite(self.values)]
+        if factor == 1.0 or (len(known) and known.min() >= factor):
+            return self
+        values = self.values * factor
+        values[list(self.suffixed)] = self.values[list(self.suffixed)]
+        return Numbers(values, self.faults, self.suffixed)
+
 
 def to_numbers(
-    cells: Cells, *, counts: bool = False, suffixes: bool = False, semicolons: bool = False
+    cells: Cells,
+    *,
+    counts: bool = False,
+    suffixes: bool = False,
+    semicolons: bool = False,
+    decimal: str | None = None,
 ) -> Numbers:
     """Read a column as numbers.
 
@@ -67,15 +90,19 @@ def to_numbers(
         Whether ``7B`` means 7e9 here (counts) or is not a number (widths, depths, losses).
     semicolons
         Whether the cells were separated by ``;``, so that ``3,145`` is unclear.
+    decimal
+        The decimal mark, ``","`` or ``"."``, where it is known.
     """
     if cells.dtype.kind in "iuf":
         values = cells.astype(np.float64)
         return Numbers(values, {int(row): "NaN" for row in np.flatnonzero(np.isnan(values))})
-    thousands = counts and not semicolons
+    thousands = (counts and not semicolons) or decimal == "."
     values = np.full(len(cells), np.nan)
     faults: dict[int, str] = {}
     suffixed: list[int] = []
     for row, cell in enumerate(cells):
+        if decimal == ",":
+            cell = _with_dot(cell, counts)
         number, why = _number(cell, thousands)
         if why is not None and suffixes and isinstance(cell, str) and (found := _SUFFIXED.fullmatch(cell)):
             number, why = _number(found[1], thousands)
@@ -87,6 +114,40 @@ def to_numbers(
     return Numbers(values, faults, tuple(suffixed))
 
 
+def decimal_marks(cells: Mapping[str, Cells], *, together: bool) -> dict[str, str]:
+    """Find the columns whose comma is a decimal mark: header → ``","``.
+
+    Those where a number has a comma that cannot stand before thousands (``4,23903``, ``0,770``), and none
+    has a point or commas that cannot be read so (``4.2``, ``1,234,567``).
+
+    Parameters
+    ----------
+    together
+        Whether one column decides for all, as in a file whose cells are separated by ``;``.
+    """
+    comma: dict[str, bool] = {}
+    for header, column in cells.items():
+        if column.dtype != object:
+            continue
+        texts = [cell for cell in column if isinstance(cell, str) and ("," in cell or "." in cell)]
+        if any(_DOT_ONLY.fullmatch(text) for text in texts):
+            comma[header] = False
+        elif any(_COMMA_ONLY.fullmatch(text) for text in texts):
+            comma[header] = True
+    if together:
+        return dict.fromkeys(cells, ",") if comma and all(comma.values()) else {}
+    return {header: "," for header, found in comma.items() if found}
+
+
+def _with_dot(cell: Any, counts: bool) -> Any:
+    """A cell written with a decimal comma as Python writes it; what is no such number as it is."""
+    if not isinstance(cell, str):
+        return cell
+    if _DOTTED.fullmatch(cell) and (counts or "," in cell):
+        cell = cell.replace(".", "")
+    return cell.replace(",", ".") if cell.count(",") == 1 and "." not in cell else cell
+
+
 def _number(cell: Any, thousands: bool) -> tuple[float, str | None]:
     """Return (number, None), or (NaN, why there is none)."""
     if is_missing(cell):
@@ -95,7 +156,7 @@ def _number(cell: Any, thousands: bool) -> tuple[float, str | None]:
         if "," in cell:
             certain = thousands and _THOUSANDS.fullmatch(cell) and not re.search(r"^[+-]?0|[eE]", cell)
             if _ONE_COMMA.fullmatch(cell) and not certain:
-                return np.nan, f"unclear: decimal comma or thousands? ({shown(cell)})"
+                return np.nan, f"{UNCLEAR} ({shown(cell)})"
             if not _THOUSANDS.fullmatch(cell):
                 return np.nan, f"not a number ({shown(cell)})"
             cell = cell.replace(",", "")

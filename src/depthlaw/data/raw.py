@@ -38,6 +38,8 @@ class RawTable:
         Row → why it could not be read at all (ragged, not JSON).
     semicolons
         True when ``;`` separates the cells: a comma inside a number may then be a decimal mark.
+    decimals
+        Header → decimal mark of its numbers, ``","`` or ``"."``, where it is known (see ``decimal_marks``).
     notices
         What the reader of the source found worth saying.
     """
@@ -50,6 +52,7 @@ class RawTable:
     names: NDArray[np.str_] | None = None
     faults: Mapping[int, str] = field(default_factory=dict)
     semicolons: bool = False
+    decimals: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
 
     @property

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from depthlaw.data.memory_readers import read_object, read_parquet
 from depthlaw.data.raw import RawTable, concatenate
-from depthlaw.data.text_readers import decode, read_delimited, read_json_array, read_json_lines
+from depthlaw.data.text_readers import decode, read_delimited, read_json, read_json_lines
 from depthlaw.errors import InputError, UsageError, cannot_read
 
 _GZIP, _PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
@@ -49,6 +51,11 @@ def read_raw(source: Any) -> RawTable:
 
 
 def _read_folder(folder: Path) -> RawTable:
+    if verb := _verb_of(folder):
+        raise InputError(
+            f"{folder}: is a run of depthlaw {verb}, not a folder of tables of runs.",
+            "Give the table that it was made from, or name one file of the folder.",
+        )
     try:
         names = sorted(path.name for path in folder.iterdir() if path.is_file())
     except OSError as error:
@@ -61,6 +68,16 @@ def _read_folder(folder: Path) -> RawTable:
         )
     tables = [(name, _read_file(folder / name, str(folder / name))) for name in names]
     return tables[0][1] if len(tables) == 1 else concatenate(tables, str(folder))
+
+
+def _verb_of(folder: Path) -> str | None:
+    """Return the verb whose run a folder is; ``None`` for any other folder."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    verb = manifest.get("verb") if isinstance(manifest, dict) else None
+    return verb if isinstance(verb, str) else None
 
 
 def _ending(name: str) -> str:
@@ -78,13 +95,18 @@ def _read_file(path: Path, source: str) -> RawTable:
     ending = _ending(path.name)
     if ending == ".parquet":
         raise InputError(f"{source}: is not a Parquet file (it does not begin with PAR1).")
-    text = decode(data, source)
+    text, said = decode(data, source)
+    table = _parsed(text, ending, source)
+    return replace(table, notices=(*table.notices, *said))
+
+
+def _parsed(text: str, ending: str, source: str) -> RawTable:
     if ending in (".csv", ".tsv"):
         return read_delimited(text, source, "\t" if ending == ".tsv" else None)
-    if ending in (".jsonl", ".ndjson") or text.lstrip().startswith("{"):
+    if ending in (".jsonl", ".ndjson"):
         return read_json_lines(text, source)
-    if ending == ".json" or text.lstrip().startswith("["):
-        return read_json_array(text, source)
+    if ending == ".json" or text.lstrip().startswith(("[", "{")):
+        return read_json(text, source)
     return read_delimited(text, source)
 
 

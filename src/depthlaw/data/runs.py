@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from depthlaw.data.columns import (
     understand,
     unused_columns,
 )
-from depthlaw.data.numbers import Numbers, labels, to_numbers
+from depthlaw.data.numbers import Numbers, decimal_marks, labels, to_numbers
 from depthlaw.data.raw import RawTable
 from depthlaw.data.readers import read_raw
 from depthlaw.data.table import RunTable, assemble
@@ -48,6 +49,7 @@ def read_runs(
     exclude_highest: int = 0,
     drop_bad: bool = False,
     drop_duplicates: bool = False,
+    decimal: Literal[",", "."] | None = None,
     use: Collection[str] | None = None,
 ) -> RunTable:
     """Read a table of training runs.
@@ -75,6 +77,9 @@ def read_runs(
         Leave bad rows out and count them, instead of refusing the table.
     drop_duplicates
         Keep one of rows that agree exactly in every column.
+    decimal
+        Decimal mark of numbers that are text; ``None`` takes a comma for one where it cannot stand before
+        thousands, and reports what is unclear.
     use
         Our names of the columns that will be used; only these are checked for bad values. ``None``: those
         given, width, depth, tokens and loss where present; params where width or depth is absent; flops
@@ -96,6 +101,8 @@ def read_runs(
     for flag, value in (("drop_bad", drop_bad), ("drop_duplicates", drop_duplicates)):
         if not isinstance(value, bool | np.bool_):
             raise UsageError(f"{flag} is {value!r}; True or False is expected.")
+    if decimal not in (None, ",", "."):
+        raise UsageError(f'decimal is {decimal!r}; "," or "." is expected.')
     raw = read_raw(source)
     given = {
         "width": width,
@@ -111,15 +118,22 @@ def read_runs(
     checked = _columns_to_check(found, use, raw.source)
     headers = {column.name: column.source for column in found.uses}
     history: list[str] = []
+    if decimal is None:
+        read = raw.cells if not raw.semicolons else {h: raw.cells[h] for h in headers.values()}
+        raw = replace(raw, decimals=decimal_marks(read, together=raw.semicolons))
+    else:
+        raw = replace(raw, decimals=dict.fromkeys(raw.headers, decimal))
+    if commas := [h for h in headers.values() if raw.decimals.get(h) == ","]:
+        history.append(f"read commas as decimal marks in {', '.join(commas)}")
 
     if where is not None:
-        keep = select_rows(where, raw, headers)
+        keep = select_rows(where, raw, headers, {use.name: use.factor for use in found.uses})
         if not keep.any():
             raise InputError(f'{raw.source}: none of {raw.n_rows} rows satisfies "{where}".')
         history.append(f'kept {keep.sum()} of {raw.n_rows} rows where "{where}"')
         raw = raw.select(keep)
 
-    numbers = _read_numbers(raw, headers)
+    numbers, uses = _read_numbers(raw, found.uses)
     bad = find_bad_rows(
         {headers[name]: numbers[name] for name in checked if name in headers},
         (headers["weights"], numbers["weights"]) if "weights" in headers else None,
@@ -154,7 +168,7 @@ def read_runs(
             numbers = {name: column.select(keep) for name, column in numbers.items()}
 
     columns = {name: numbers[name].values for name in QUANTITIES if name in numbers}
-    mapping, clusters, cluster_source, said = _clusters(raw, found.uses, columns)
+    mapping, clusters, cluster_source, said = _clusters(raw, uses, columns)
     table = assemble(
         RunTable(
             columns=columns,
@@ -204,17 +218,25 @@ def _columns_to_check(found: Columns, use: Collection[str] | None, source: str) 
     return [name for name in QUANTITIES if name in wanted]
 
 
-def _read_numbers(raw: RawTable, headers: dict[str, str]) -> dict[str, Numbers]:
-    return {
-        name: to_numbers(
-            raw.cells[header],
-            counts=name in _COUNTS,
-            suffixes=name in _LARGE_COUNTS,
-            semicolons=raw.semicolons,
-        )
-        for name, header in headers.items()
-        if name != "cluster"
-    }
+def _read_numbers(
+    raw: RawTable, uses: tuple[ColumnUse, ...]
+) -> tuple[dict[str, Numbers], tuple[ColumnUse, ...]]:
+    """Return the numbers by our name, and the columns with the factors that were applied."""
+    numbers, applied = {}, []
+    for use in uses:
+        if use.name != "cluster":
+            stated = to_numbers(
+                raw.cells[use.source],
+                counts=use.name in _COUNTS,
+                suffixes=use.name in _LARGE_COUNTS,
+                semicolons=raw.semicolons,
+                decimal=raw.decimals.get(use.source),
+            )
+            numbers[use.name] = stated.times(use.factor)
+            if numbers[use.name] is stated:
+                use = replace(use, factor=1.0)
+        applied.append(use)
+    return numbers, tuple(applied)
 
 
 def _suffix_notices(numbers: dict[str, Numbers], headers: dict[str, str]) -> list[Notice]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depthlaw.data import checks
-from depthlaw.data.columns import ALIASES, QUANTITIES, UNITS, ColumnUse, ambiguity
+from depthlaw.data.columns import ALIASES, QUANTITIES, UNITS, ColumnUse, ambiguity, loss_advice
 from depthlaw.data.raw import place_of
 from depthlaw.errors import InputError, Notice, UsageError, unknown_name
 
@@ -241,9 +241,10 @@ class RunTable:
         if name in self.ambiguous:
             return ambiguity(name, self.ambiguous[name], self.source)
         listing = ", ".join(self.headers[:12]) + (", …" if len(self.headers) > 12 else "")
+        advice = loss_advice(self.headers) if name == "loss" else None
         return UsageError(
             f"{self.source}: no column was recognised as the {name} (have: {listing or 'none'}).",
-            f"Name it: --{name} COLUMN. Recognised by themselves: {', '.join(ALIASES[name])}.",
+            advice or f"Name it: --{name} COLUMN. Recognised by themselves: {', '.join(ALIASES[name])}.",
         )
 
 
@@ -252,7 +253,10 @@ def assemble(table: RunTable) -> RunTable:
     units = {use.name: use.unit for use in table.mapping}
     kept = tuple(notice for notice in table.notices if notice.code not in checks.CONTENT_CODES)
     clustered = table.clusters is not None
-    found = checks.content_notices(table.columns, table.lines, {**UNITS, **units}, _copies(table), clustered)
+    sources = {use.name: use.source for use in table.mapping}
+    found = checks.content_notices(
+        table.columns, table.lines, {**UNITS, **units}, sources, _copies(table), clustered
+    )
     for array in (
         *table.columns.values(),
         table.lines,

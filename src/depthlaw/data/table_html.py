@@ -21,7 +21,7 @@ def table_html(table: RunTable) -> str:
             span = ["", "", ""]
         else:
             span = [f"{np.nanmin(values):.6g}", f"{np.nanmax(values):.6g}", str(len(np.unique(values)))]
-        rows.append([use.name, use.source, use.unit, use.how, *span])
+        rows.append([use.name, use.source, use.unit_words, use.how, *span])
     head = ("", "column", "unit", "how", "from", "to", "distinct")
     notes = [*table.history, *(notice.message for notice in table.notices)]
     return result_html(f"{table.n_runs} runs from {table.source}", head, rows, notes)

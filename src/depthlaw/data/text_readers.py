@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import io
 import json
+import re
 from typing import Any
 
 import numpy as np
 
 from depthlaw.data.raw import Cells, RawTable, check_headers, from_records, object_cells
-from depthlaw.errors import InputError
+from depthlaw.errors import InputError, Notice
 
 _SEPARATORS = (",", ";", "\t", "|")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # what text of any encoding has not
 _MAX_CELL = 131_072  # characters; longer means a quote that was never closed
 
 
-def decode(data: bytes, source: str) -> str:
+def decode(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
     """Decode the bytes of a text file: UTF-8 with or without a byte order mark, or UTF-16 with one.
+
+    What is neither is read as Windows-1252, as Excel saves CSV, and said: numbers are the same in both.
 
     Raises
     ------
@@ -32,8 +37,12 @@ def decode(data: bytes, source: str) -> str:
         if b"\0" in data[:4096]:
             raise InputError(f"{source}: is a binary file, not a table of text.", _FORMATS)
     try:
-        return data.decode(encoding)
+        return data.decode(encoding), ()
     except UnicodeDecodeError as error:
+        if encoding != "utf-16" and not re.search(_CONTROL, data):
+            with contextlib.suppress(UnicodeDecodeError):
+                said = "read as Windows-1252, because the file is no UTF-8: check names that are not English"
+                return data.decode("cp1252"), (Notice("windows-1252", said),)
         line = data[: error.start].count(b"\n") + 1
         raise InputError(
             f"{source}: line {line} is not {encoding.removesuffix('-sig').upper()} text "
@@ -185,18 +194,45 @@ def read_json_lines(text: str, source: str) -> RawTable:
     return RawTable(source, cells, np.array(lines, dtype=np.int64), faults=faults)
 
 
-def read_json_array(text: str, source: str) -> RawTable:
-    """Read a JSON array of objects, one a row; rows are counted from 0.
+def read_json(text: str, source: str) -> RawTable:
+    """Read a JSON document: an array of objects, one a row; an object of columns; or one that holds either.
+
+    Rows are counted from 0. What is no single JSON document is read as JSON lines.
 
     Raises
     ------
     InputError
-        Not JSON, or something else than an array of objects.
+        Not JSON, or JSON that holds no rows.
     """
     try:
-        records = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
+        if text.lstrip().startswith("{"):
+            return read_json_lines(text, source)
         raise InputError(f"{source}: is not JSON ({error}).") from None
-    if not isinstance(records, list) or not records or not all(isinstance(r, dict) for r in records):
-        raise InputError(f"{source}: is not a JSON array of objects, one for each run.")
+    if isinstance(document, dict) and not any(isinstance(value, list) for value in document.values()):
+        return read_json_lines(json.dumps(document), source)  # one run, or the only line of a file
+    records = _records(document, source)
     return RawTable(source, from_records(records), np.arange(len(records)), line_kind="row")
+
+
+def _records(document: Any, source: str) -> list[dict[str, Any]]:
+    """Return the rows of a document."""
+    if _is_rows(document):
+        return list(document)
+    if isinstance(document, dict):
+        held = [key for key, value in document.items() if _is_rows(value)]
+        if len(held) == 1:
+            return list(document[held[0]])
+        if held:
+            listing = ", ".join(f'"{key}"' for key in held[:6])
+            raise InputError(f"{source}: holds several tables ({listing}).", "Save the one that is meant.")
+        columns = {key: value for key, value in document.items() if isinstance(value, list)}
+        if len({len(value) for value in columns.values()}) == 1 and next(iter(columns.values())):
+            rows = zip(*columns.values(), strict=True)  # as pandas writes with orient="list"
+            return [dict(zip(columns, row, strict=True)) for row in rows]
+    raise InputError(f"{source}: is not a JSON array of objects, one for each run, nor an object of columns.")
+
+
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)

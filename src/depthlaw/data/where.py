@@ -46,7 +46,9 @@ Number = NDArray[np.float64] | float
 Mask = NDArray[np.bool_]
 
 
-def select_rows(condition: str, table: RawTable, names: Mapping[str, str]) -> Mask:
+def select_rows(
+    condition: str, table: RawTable, names: Mapping[str, str], factors: Mapping[str, float] | None = None
+) -> Mask:
     """Evaluate a condition for every row.
 
     Allowed are comparisons (chained too), ``and or not``, ``+ - * / ** %``, numbers, ``in (…)`` and
@@ -63,6 +65,8 @@ def select_rows(condition: str, table: RawTable, names: Mapping[str, str]) -> Ma
         The rows as read, bad ones included.
     names
         Our name → header.
+    factors
+        Our name → what the numbers of its column are multiples of; by its header a column is what it holds.
 
     Returns
     -------
@@ -74,7 +78,7 @@ def select_rows(condition: str, table: RawTable, names: Mapping[str, str]) -> Ma
         Anything else in the expression, an unknown or unclear name, text where a number is needed.
     """
     text = " ".join(condition.splitlines()).strip()
-    reader = _Condition(text, table, names)
+    reader = _Condition(text, table, names, factors or {})
     if len(text) > _MAX_LENGTH:
         reader.fail(f"is longer than {_MAX_LENGTH} characters")
     try:
@@ -102,8 +106,10 @@ def _all(masks: Iterable[Mask]) -> Mask:
 class _Condition:
     """Walks one syntax tree over one table."""
 
-    def __init__(self, text: str, table: RawTable, names: Mapping[str, str]) -> None:
-        self.text, self.table, self.names = text, table, names
+    def __init__(
+        self, text: str, table: RawTable, names: Mapping[str, str], factors: Mapping[str, float]
+    ) -> None:
+        self.text, self.table, self.names, self.factors = text, table, names, factors
         self.used = False  # whether any column was named
         self.quoted: dict[int, str] = {}  # position in the text → header that stood there in backticks
         # such a header becomes a name of the same length, so that positions stay those of the text
@@ -201,7 +207,10 @@ class _Condition:
                     counts=header != self.names.get("loss"),
                     suffixes=True,
                     semicolons=self.table.semicolons,
+                    decimal=self.table.decimals.get(header),
                 )
+                if not isinstance(node, ast.Constant) and ast.unparse(node) in self.names:
+                    numbers = numbers.times(self.factors.get(ast.unparse(node), 1.0))
                 if np.isnan(numbers.values).all() and set(numbers.faults.values()) - {"missing", "NaN"}:
                     self.refuse(
                         node, f'needs a number, and "{header}" holds text', "Quote what it is compared to."

@@ -77,7 +77,7 @@ def compare(table: RunTable | Any, config: CompareConfig | None = None, **settin
     table.require("loss")
     columns = with_nominal_params({name: table[name] for name in table.columns if name != "loss"})
     columns = {name: values for name, values in columns.items() if np.all(values > 0)}
-    asked = config.resolve(table.columns)
+    asked = config.resolve(table.columns, table.source, table.headers)
     if config.forms:
         forms = [replace(config, form=text).resolve(columns) for text in config.forms]
         for scale in (scale for form in forms for scale in form.scales):

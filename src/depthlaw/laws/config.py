@@ -3,7 +3,7 @@
 # Annotations are not postponed here: the parser reads those of inherited fields where the heir is defined.
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -61,8 +61,12 @@ class LawConfig:
                 "It is in log units: 0.001 is 0.1 %.",
             )
 
-    def resolve(self, columns: Collection[str]) -> Form:
+    def resolve(
+        self, columns: Collection[str], source: str = "the table", headers: Sequence[str] = ()
+    ) -> Form:
         """The form that is meant for a table with these columns.
+
+        ``source`` and ``headers`` are what the table is called and has, for messages.
 
         Raises
         ------
@@ -78,8 +82,10 @@ class LawConfig:
             if not scales and "flops" in columns:
                 scales = ["flops"]
             if not scales:
+                listing = ", ".join(headers[:12]) + (", …" if len(headers) > 12 else "")
                 raise UsageError(
-                    "the table has no column for width, depth, tokens, params or flops.",
+                    f"{source} has no column for width, depth, tokens, params or flops"
+                    f"{f' (have: {listing})' if listing else ''}.",
                     "Name the columns, for example --width d_model --depth n_layers --tokens seen.",
                 )
             text = " + ".join(scales)

@@ -52,7 +52,7 @@ def fit(table: RunTable | Any, config: FitConfig | None = None, **settings: Any)
     """
     config = replaced(FitConfig, config, settings)
     table = table if isinstance(table, RunTable) else read_runs(table)
-    form = config.resolve(table.columns)
+    form = config.resolve(table.columns, table.source, table.headers)
     table.require(*form.scales, "loss")
     scales = {s: table[s] for s in form.scales}
 

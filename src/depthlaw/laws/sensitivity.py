@@ -68,7 +68,7 @@ def sensitivity(
     """
     config = replaced(SensitivityConfig, config, settings)
     table = table if isinstance(table, RunTable) else read_runs(table)
-    form = config.resolve(table.columns)
+    form = config.resolve(table.columns, table.source, table.headers)
     if "offset" in config.vary and "depth" not in form.scales:
         raise UsageError(f"the law {form} has no depth to offset.", "Vary something else: --vary exclusion")
     knobs = config.vary or tuple(k for k in KNOBS if k != "offset" or "depth" in form.scales)
@@ -90,7 +90,7 @@ def _setting(label: str, value: float, table: RunTable, config: FitConfig) -> Se
 
 
 def _exclusion(table: RunTable, config: SensitivityConfig) -> Curve:
-    needed = 3 * (2 * len(config.resolve(table.columns).scales) + 1)
+    needed = 3 * (2 * len(config.resolve(table.columns, table.source, table.headers).scales) + 1)
     settings = [_excluding(k, table, config) for k in EXCLUDED if k < table.n_runs - needed]
     return Curve("exclusion", "highest losses excluded from the rows given", tuple(settings), base=0)
 
