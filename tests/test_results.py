@@ -99,6 +99,17 @@ RESULTS: dict[str, Callable[[Fit, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", RESULTS)
+def test_every_result_is_one_line_at_a_prompt_and_can_be_compared(name: str, law: Fit, lm: Any) -> None:
+    result = RESULTS[name](law, lm)
+    shown = repr(result)
+    assert "\n" not in shown
+    assert len(shown) < 2000 if isinstance(result, tuple) else len(shown) <= 330
+    assert "array(" not in shown
+    assert result == result
+    assert hash(result) == hash(result)
+
+
+@pytest.mark.parametrize("name", RESULTS)
 def test_every_result_has_a_table_and_shows_itself(name: str, law: Fit, lm: Any) -> None:
     result = RESULTS[name](law, lm)
     table = result.to_table()
@@ -129,6 +140,23 @@ def test_every_name_is_loaded_on_first_use_and_listed() -> None:
     assert all(callable(getattr(depthlaw, name)) for name in calls)
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
         depthlaw.nope  # noqa: B018
+
+
+def test_what_is_no_law_or_no_number_is_refused_in_words(law: Fit) -> None:
+    for verb, call in (
+        ("plan", lambda: depthlaw.plan("runs.csv", params=7e9)),
+        ("design", lambda: depthlaw.design(made_runs(), budget=1e20)),
+        ("predict_at", lambda: depthlaw.predict_at(depthlaw.read_runs(made_runs()), width=1)),
+        ("reach", lambda: depthlaw.reach(made_runs(), 2.5)),
+    ):
+        with pytest.raises(UsageError, match=rf"{verb} takes a fitted law.*\n.*{verb}\(fit\(runs\)"):
+            call()
+    with pytest.raises(UsageError, match=r"loss is a number or an array of numbers, not '2\.5'"):
+        depthlaw.reach(law, "2.5")
+    with pytest.raises(UsageError, match="has no by"):
+        depthlaw.reach(law, loss=2.5, by="depth")
+    with pytest.raises(UsageError, match=r'argument of read_runs "widht" not found.*\nDid you mean width\?'):
+        depthlaw.read_runs(made_runs(), widht="d_model")
 
 
 TAKERS: dict[str, Callable[..., Any]] = {
@@ -171,9 +199,14 @@ def test_a_law_predicts_by_name_and_says_what_it_needs(law: Fit) -> None:
             law.predict(**wrong)
     with pytest.raises(UsageError, match="by name, not as int"):
         law.predict(2048)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r'needs a value for depth.*\n"dpeth" is not a scale'):
+    with pytest.raises(UsageError, match=r'"dpeth" not found.*\nDid you mean depth'):
         law.predict({"width": 2048, "dpeth": 8, "tokens": 1e10})
     with pytest.raises(UsageError, match=r"alpha_depht.*\nDid you mean alpha_depth"):
         law["alpha_depht"]
+    with pytest.raises(UsageError, match='"heads" not found'):
+        law.predict({"width": 2048, "depth": 8, "tokens": 1e10, "heads": 3})
+    with pytest.raises(UsageError, match="needs a value for depth and tokens"):
+        law.predict({"width": 2048})
+    assert law.predict(depthlaw.read_runs(made_runs()).columns).tolist() == law.predict().tolist()
     with pytest.raises(UsageError, match="has no params"):
         depthlaw.predict_at(law, width=2048, depth=8, tokens=1e10, params=1e9)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import difflib
 import errno
+import functools
+import inspect
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 
 class ExitCode(IntEnum):
@@ -102,7 +105,7 @@ def did_you_mean(name: str, valid: Iterable[str]) -> str | None:
     'n_layers'
     """
     by_fold = {candidate.casefold(): candidate for candidate in valid}
-    near = difflib.get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.65)
     return by_fold[near[0]] if near else None
 
 
@@ -121,6 +124,23 @@ def unknown_name(what: str, name: str, valid: Iterable[str], *, flag: str = "") 
     near = did_you_mean(name, names)
     hint = None if near is None else f"Did you mean {f'{flag} {near}'.strip()}?"
     return UsageError(f'{what} "{name}" not found (have: {listing or "none"}).', hint)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def suggesting(function: F) -> F:
+    """Decorator: answer an argument that a function does not have with the nearest one that it has."""
+    names = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*args: Any, **settings: Any) -> Any:
+        for name in settings:
+            if name not in names:
+                raise unknown_name(f"argument of {function.__name__}", name, names)
+        return function(*args, **settings)
+
+    return cast(F, checked)
 
 
 def cannot_read(path: str | Path, error: OSError | UnicodeError | ValueError) -> InputError:

@@ -182,6 +182,12 @@ def test_present_gives_only_what_is_there_and_leaves_combinations_alone() -> Non
         config.present(Required, {"limits": 4})
 
 
+def test_one_text_is_taken_for_a_list_of_one_in_python() -> None:
+    assert config.replaced(Settings, None, {"names": "ab"}).names == ("ab",)
+    with pytest.raises(ConfigError, match="expected a list"):
+        config.loads(Settings, 'names = "ab"')
+
+
 def test_identity_leaves_out_paths_and_what_does_not_change_results() -> None:
     one, other = Settings(table=Path("a"), threads=1), Settings(table=Path("b"), threads=8)
     assert config.identity_of(one) == config.identity_of(other)
@@ -255,12 +261,12 @@ def test_python_values_that_files_do_not_have_are_fine() -> None:
         ({"seed": True}, "Settings: seed: expected a whole number, got true."),
         ({"seed": None}, "Settings: seed: expected a whole number, got None."),
         ({"delta": "0.9"}, 'Settings: delta: expected a number, got "0.9".'),
-        ({"fixed": None}, "Settings: fixed: expected a table, got None."),
-        ({"fixed": ["a"]}, "Settings: fixed: expected a table, got ['a']."),
+        ({"fixed": None}, "Settings: fixed: expected a dict, got None."),
+        ({"fixed": ["a"]}, "Settings: fixed: expected a dict, got ['a']."),
         ({"fixed": {"a": "1"}}, 'Settings: fixed.a: expected a number, got "1".'),
-        ({"fixed": {1: 1.0}}, "Settings: fixed: expected a table, with names in quotes as keys, got 1."),
+        ({"fixed": {1: 1.0}}, "Settings: fixed: expected a dict, with names in quotes as keys, got 1."),
         ({"label": ["width"]}, "Settings: label: expected text in quotes, got ['width']."),
-        ({"names": "ab"}, 'Settings: names: expected a list, each text in quotes, got "ab".'),
+        ({"names": 3}, "Settings: names: expected a list, each text in quotes, got 3."),
         ({"label": {1, 2}}, "Settings: label: expected text in quotes, got {1, 2}."),
         ({"sed": 1}, "Settings: sed: unknown key; did you mean seed?"),
     ],

@@ -175,7 +175,7 @@ def test_fits_that_cannot_say_are_refused(
     ("settings", "said"),
     [
         ({}, "needs a budget"),
-        ({"tokens": 1e9}, "--tokens alone bound no model"),
+        ({"tokens": 1e9}, "tokens alone bound no model"),
         ({"params": 1e9, "flops": 1e20, "tokens": 1e10}, "one too many"),
         ({"params": -1.0}, "not a budget"),
         ({"params": 1e9, "shape": ("4096",)}, 'cannot read the shape "4096"'),

@@ -78,9 +78,9 @@ def test_one_dial_predicts_along_its_line_and_not_across(made_table: Callable[..
 @pytest.mark.parametrize(
     ("scales", "said"),
     [
-        ({"width": 1024, "depth": 16}, r"needs a value of tokens.\nGive --tokens"),
+        ({"width": 1024, "depth": 16}, r"needs a value of tokens.\nGive tokens"),
         ({"width": 0, "depth": 16, "tokens": 1e9}, "width must be positive"),
-        ({"width": [1, 2, 3], "depth": [1, 2], "tokens": 1e9}, "the scales have 2 and 3 values"),
+        ({"width": [1, 2, 3], "depth": [1, 2], "tokens": 1e9}, "3 of width, 2 of depth"),
     ],
 )
 def test_points_that_cannot_be_meant(made_fit: Fit, scales: dict[str, object], said: str) -> None:

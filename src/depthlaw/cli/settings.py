@@ -13,7 +13,9 @@ Lists and texts of a file are replaced by the flag as a whole; of a table (``dic
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -102,6 +104,25 @@ def split_pairs(app: App, commands: tuple[str, ...], arguments: ArgumentCollecti
                         f'"{pair}" is not NAME=VALUE; write {flag} a=1,b=2.', argument=argument
                     )
                 argument.append(token.evolve(value=value, keys=(name,)))
+
+
+_SUFFIXED = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMBT])")
+_FACTORS = {"k": 3, "K": 3, "M": 6, "B": 9, "T": 12}
+
+
+def read_suffixes(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Read ``--params 7B`` and ``--steps 1k`` as tables are read: thousands to trillions."""
+    for argument in arguments:
+        kinds = _members(argument.hint)
+        if not kinds & {int, float} or str in kinds:
+            continue
+        for place, token in enumerate(argument.tokens):
+            found = _SUFFIXED.fullmatch(token.value) if token.implicit_value is UNSET else None
+            if found:
+                number = Decimal(found[1]).scaleb(_FACTORS[found[2]])
+                text = f"{number:f}"
+                whole = text.rstrip("0").rstrip(".") if "." in text else text
+                argument.tokens[place] = token.evolve(value=whole)
 
 
 def refuse_rounding(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:

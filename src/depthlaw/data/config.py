@@ -111,11 +111,14 @@ def replaced(cls: type[T], config: T | None, settings: Mapping[str, Any]) -> T:
         )
     kind = cls if config is None else type(config)
     own = {} if config is None else _fields_of(config)
-    data = {**own, **{key: _as_in_files(value) for key, value in settings.items()}}
-    present(kind, data, source=name)
+    hints = typing.get_type_hints(kind)
+    data = {**own, **{key: _one_as_list(hints.get(key), _as_in_files(v)) for key, v in settings.items()}}
+    try:
+        present(kind, data, source=name)
+    except ConfigError as error:  # what a file calls a table
+        raise ConfigError(error.message.replace("expected a table", "expected a dict"), error.hint) from None
     if any(_required(field) and field.name not in data for field in dataclasses.fields(kind)):  # type: ignore[arg-type]
         return structure(kind, data, source=name)  # which says what is missing
-    hints = typing.get_type_hints(kind)
     # Built here, not by the converter: what the class refuses keeps its own words.
     return kind(**{key: CONVERTER.structure(value, hints[key]) for key, value in data.items()})
 
@@ -268,6 +271,11 @@ def _as_in_files(value: Any) -> Any:
         return [_as_in_files(item) for item in value]
     # NumPy scalars and arrays, without importing NumPy to ask.
     return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
+
+
+def _one_as_list(hint: Any, value: Any) -> Any:
+    """Take a single text for a list of one where texts are listed: ``forms="width"``."""
+    return [value] if isinstance(value, str) and typing.get_origin(hint) is tuple else value
 
 
 def _parse(text: str, source: str) -> dict[str, Any]:

@@ -47,6 +47,11 @@ def read_object(table: Any) -> RawTable:
         return _from_arrays(table)
     if hasattr(table, "iloc") and hasattr(table, "columns"):
         return _from_pandas(table)
+    if hasattr(table, "iloc") or hasattr(table, "to_frame"):
+        raise UsageError(
+            f"Runs cannot be read from {type(table).__name__}: that is one column.",
+            "Give the data frame with width, depth, tokens and loss.",
+        )
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "to_arrow"):
         return _from_arrow(_as_arrow(table), type(table).__name__)
     if isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):

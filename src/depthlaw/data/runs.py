@@ -26,7 +26,7 @@ from depthlaw.data.raw import RawTable
 from depthlaw.data.readers import read_raw
 from depthlaw.data.table import RunTable, assemble
 from depthlaw.data.where import select_rows
-from depthlaw.errors import InputError, Notice, UsageError, unknown_name
+from depthlaw.errors import InputError, Notice, UsageError, suggesting, unknown_name
 
 __all__ = ["ColumnUse", "RunTable", "read_runs"]
 
@@ -34,6 +34,7 @@ _COUNTS = ("width", "depth", "params", "tokens", "flops")  # quantities in which
 _LARGE_COUNTS = ("params", "tokens", "flops")  # quantities in which 7B means 7e9
 
 
+@suggesting
 def read_runs(
     source: Any,
     *,

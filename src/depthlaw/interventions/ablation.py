@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depthlaw.data.html import result_html
+from depthlaw.data.shown import Shown
 from depthlaw.errors import Notice
 from depthlaw.interventions.agreement import Agreement, rank_agreement, windows
 from depthlaw.interventions.averaging import Skips, Swaps, middle_skips, middle_swaps
@@ -50,8 +51,8 @@ NO_EFFECT = 1e-6
 """Nats per token below which a plan has done nothing: block outputs are not reproduced better than that."""
 
 
-@dataclass(frozen=True)
-class Ablation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Ablation(Shown):
     """Plans with what they cost, on the same tokens.
 
     Attributes

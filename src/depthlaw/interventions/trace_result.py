@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depthlaw.data.html import result_html
+from depthlaw.data.shown import Shown
 from depthlaw.errors import Notice, UsageError, unknown_name
 from depthlaw.interventions.effects import Effects, average_effects
 from depthlaw.interventions.groups import Group, find_groups
@@ -22,8 +23,8 @@ TOP = 10
 """A model knows a fact when the target is among its so many most likely tokens."""
 
 
-@dataclass(frozen=True)
-class TraceResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class TraceResult(Shown):
     """Causal traces of one or many prompts.
 
     Attributes

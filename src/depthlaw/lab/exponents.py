@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depthlaw.data.html import result_html
+from depthlaw.data.shown import Shown
 from depthlaw.errors import FitError
 from depthlaw.lab.streams import Purpose, generator
 from depthlaw.laws.fit import fit
@@ -79,8 +80,8 @@ class Exponent:
     status: str
 
 
-@dataclass(frozen=True)
-class Exponents:
+@dataclass(frozen=True, eq=False, repr=False)
+class Exponents(Shown):
     """Exponents by ρ, temperature, step and form, in that order."""
 
     rows: tuple[Exponent, ...]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depthlaw.data.html import result_html
+from depthlaw.data.shown import Shown
 from depthlaw.errors import FitError
 from depthlaw.lab.config import LabConfig
 from depthlaw.lab.engine import StudentKey
@@ -41,8 +42,8 @@ UNITS = {
 """Of the columns that `depthlaw.lab.metrics.UNITS` does not have."""
 
 
-@dataclass(frozen=True)
-class Fingerprints:
+@dataclass(frozen=True, eq=False, repr=False)
+class Fingerprints(Shown):
     """Geometry of trained students.
 
     Attributes

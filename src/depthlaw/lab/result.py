@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from depthlaw.data.html import result_html
+from depthlaw.data.shown import Shown
 from depthlaw.errors import Notice
 from depthlaw.lab.config import LabConfig
 from depthlaw.lab.engine import StudentKey
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True)
-class LabResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class LabResult(Shown):
     """Trained students and how they got there.
 
     Attributes

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depthlaw.data.html import result_html
+from depthlaw.data.shown import Shown
 from depthlaw.errors import Notice, unknown_name
 from depthlaw.laws.form import Form
 
@@ -62,8 +63,8 @@ class Contender:
     problem: str = ""
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
     """Forms side by side, best first.
 
     Attributes

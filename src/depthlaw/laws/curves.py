@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depthlaw.data.html import result_html
+from depthlaw.data.shown import Shown
 from depthlaw.laws.result import Estimate
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ class Setting:
     problem: str = ""
 
 
-@dataclass(frozen=True)
-class Curve:
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve(Shown):
     """The law along one choice.
 
     Attributes

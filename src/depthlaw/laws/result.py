@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from depthlaw.data.columns import QUANTITIES
 from depthlaw.data.html import result_html
-from depthlaw.errors import Notice, UsageError, did_you_mean, unknown_name
+from depthlaw.data.shown import Shown
+from depthlaw.errors import Notice, UsageError, unknown_name
 from depthlaw.laws.form import Form, shifted_log
 from depthlaw.numerics.losses import Huber, Loss, Squares
 from depthlaw.numerics.terms import Array
@@ -118,8 +120,8 @@ class ProfileCurve:
     threshold: float
 
 
-@dataclass(frozen=True)
-class Fit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit(Shown):
     """A fitted law.
 
     Attributes
@@ -169,6 +171,11 @@ class Fit:
     data: Mapping[str, Array]
     source: str
     history: tuple[str, ...]
+
+    def in_short(self) -> str:
+        """The law with its numbers."""
+        known = [f"{p.name} {p.value:.4g}" if p.value is not None else f"{p.name} ?" for p in self.params]
+        return f"{self.form}; {self.n_runs} runs; {', '.join(known)}"
 
     @property
     def n_runs(self) -> int:
@@ -220,6 +227,8 @@ class Fit:
             If a scale is missing, no number, not positive or not above its offset.
         """
         point = self.point if point is None else point
+        if isinstance(scales, Mapping):
+            self._refuse_unknown(scales)
         arrays = self._arrays(self.data if scales is None else scales)
         split = {}
         for k, (scale, values) in enumerate(zip(self.form.scales, arrays, strict=True)):
@@ -241,16 +250,19 @@ class Fit:
         total: Array = np.sum(list(self.terms(scales).values()), axis=0)
         return total
 
+    def _refuse_unknown(self, scales: Mapping[Any, Any]) -> None:
+        """Refuse what is no column of a run table: a value that would be ignored was meant to matter."""
+        for name in scales:
+            if name not in (*QUANTITIES, *self.data, *self.form.scales):
+                raise unknown_name(f"scale of the law {self.form}", str(name), self.form.scales)
+
     def _arrays(self, scales: Any) -> list[Array]:
         """The scales of the form as arrays of one shape."""
         example = f"For example predict({', '.join(f'{s}=…' for s in self.form.scales)})."
         if not isinstance(scales, Mapping):
             raise UsageError(f"scales are given by name, not as {type(scales).__name__}.", example)
-        for name in self.form.scales:
-            if name not in scales:
-                near = did_you_mean(name, map(str, scales))
-                hint = example if near is None else f'"{near}" is not a scale of it.'
-                raise UsageError(f"the law {self.form} needs a value for {name}.", hint)
+        if missing := [name for name in self.form.scales if name not in scales]:
+            raise UsageError(f"the law {self.form} needs a value for {' and '.join(missing)}.", example)
         try:
             return list(np.broadcast_arrays(*(np.asarray(scales[s], float) for s in self.form.scales)))
         except (TypeError, ValueError) as error:
@@ -305,3 +317,18 @@ class Fit:
         title = f"loss = {self.form}, {self.n_runs} runs of {self.source}"
         reasons = [f"{p.name}: {p.reason}" for p in self.params if p.reason]
         return result_html(title, head, rows, [*reasons, *(notice.message for notice in self.notices)])
+
+
+def require_fit(law: Any, verb: str) -> None:
+    """Refuse what is no fitted law where one is expected: a table, the path of one, or of a saved fit.
+
+    Raises
+    ------
+    UsageError
+        With what to write instead.
+    """
+    if not isinstance(law, Fit):
+        raise UsageError(
+            f"{verb} takes a fitted law, not {type(law).__name__}.",
+            f"Fit the table first: {verb}(fit(runs), …); a saved fit is read by Fit.load(path).",
+        )

@@ -11,7 +11,7 @@ import numpy as np
 from depthlaw.data.files import write_file
 from depthlaw.data.jsonio import plain
 from depthlaw.errors import InputError, Notice, UsageError, cannot_read
-from depthlaw.laws.form import Form
+from depthlaw.laws.form import Form, to_value
 from depthlaw.numerics.terms import Array
 
 if TYPE_CHECKING:
@@ -62,10 +62,11 @@ def load_fit(path: str | Path) -> Fit:
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise InputError(f"{path} is not a saved fit (its schema is not {SCHEMA}).", _GIVE)
     try:
-        return _checked(_structure(document))
+        return _checked(from_document(document))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, UsageError) as error:
         said = " ".join(str(error).split()).removesuffix(".")
-        raise InputError(f"{path} is a damaged fit: {type(error).__name__} {said}.") from error
+        said = f"{said} is missing" if isinstance(error, KeyError) else said
+        raise InputError(f"{path} is a damaged fit: {said}.") from error
 
 
 def _floats(values: Any) -> Array:
@@ -118,10 +119,21 @@ def _checked(fit: Fit) -> Fit:
         raise ValueError("columns of the data hold values that are not positive")
     if any(c.value.ndim != 1 or c.value.shape != c.zeta.shape for c in fit.profiles):
         raise ValueError("a profile has not as many values as zetas")
+    row = fit.form.param_names
+    found = {p.name: p.value for p in fit.params if p.name in row and p.value is not None}
+    stated = {name: to_value(name, float(x)) for name, x in zip(row, fit.point, strict=True)}
+    if apart := [name for name, value in found.items() if not np.isclose(value, stated[name], rtol=1e-9)]:
+        raise ValueError(f"{apart[0]} is {found[apart[0]]:g} in params and {stated[apart[0]]:g} in point")
+    weights = fit.data.get("weights", np.ones(fit.n_runs))
+    with np.errstate(all="ignore"):  # a point that was changed may give any loss
+        mse = float(weights / weights.sum() @ fit.residuals() ** 2)
+    if not np.isclose(mse, fit.quality.mse, rtol=1e-6, atol=1e-20):
+        raise ValueError(f"its point misses the data by an mse of {mse:.3g}, not {fit.quality.mse:.3g}")
     return fit
 
 
-def _structure(document: dict[str, Any]) -> Fit:
+def from_document(document: dict[str, Any]) -> Fit:
+    """The fit that `fit_document` wrote, every value of its type; whether parts agree is not asked."""
     from depthlaw.laws.result import Certificate, Estimate, Fit, ProfileCurve, Quality, Status
 
     form = document["form"]

@@ -137,7 +137,7 @@ def best_under_compute(
     if "tokens" not in laws.form.scales:
         raise UsageError(
             "the law has no tokens term: compute cannot be shared between model and data.",
-            "Give --tokens, or a budget of --params.",
+            "Give tokens, or a budget of params.",
         )
 
     def equations(u: Array, *, free_depth: bool = True) -> Array:

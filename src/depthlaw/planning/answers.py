@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from depthlaw.data.html import result_html
+from depthlaw.data.shown import Shown
 from depthlaw.planning.support import Distance
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ class Answer(StrEnum):
     NOT_DETERMINED = "not-determined"
 
 
-@dataclass(frozen=True)
-class Reach:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reach(Shown):
     """What it takes to reach a loss.
 
     Attributes

@@ -114,6 +114,6 @@ def budget_of(config: PlanConfig, form: Form, ray: Dial | None) -> Budget:
     if not knows_tokens:
         raise UsageError(
             "the law has no tokens term: compute cannot be shared between model and data.",
-            "Give --tokens, or a budget of --params.",
+            "Give tokens, or a budget of params.",
         )
     return Budget(per_token, config.flops, True, np.nan, depths, ray, tuple(words))

@@ -11,8 +11,9 @@ from scipy import special
 
 from depthlaw.data.config import replaced
 from depthlaw.data.html import result_html
+from depthlaw.data.shown import Shown
 from depthlaw.errors import FitError, Notice, UsageError, unknown_name
-from depthlaw.laws.result import Fit, Status
+from depthlaw.laws.result import Fit, Status, require_fit
 from depthlaw.numerics.terms import Array
 from depthlaw.planning.allocate import Laws, best_shape, best_under_compute
 from depthlaw.planning.choose import Candidates, choose
@@ -52,8 +53,8 @@ class Run:
     without: float
 
 
-@dataclass(frozen=True)
-class Design:
+@dataclass(frozen=True, eq=False, repr=False)
+class Design(Shown):
     """Runs to train next, and what they are expected to give.
 
     Attributes
@@ -124,6 +125,7 @@ def design(fit: Fit, config: DesignConfig | None = None, **settings: Any) -> Des
     FitError
         If a term was dropped for want of variation: train two other values of its scale first.
     """
+    require_fit(fit, "design")
     config = replaced(DesignConfig, config, settings)
     for estimate in fit.params:
         if estimate.status is Status.DROPPED:

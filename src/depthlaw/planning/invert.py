@@ -10,13 +10,13 @@ from scipy import optimize
 
 from depthlaw.data.bounds import check_count, check_level
 from depthlaw.errors import UsageError
-from depthlaw.laws.result import Fit
+from depthlaw.laws.result import Fit, require_fit
 from depthlaw.numerics.terms import Array
 from depthlaw.planning.answers import Answer, Reach, Reaches
 from depthlaw.planning.cheapest import cheapest
 from depthlaw.planning.draws import has_profile, parameter_draws
 from depthlaw.planning.plan_config import FEWEST
-from depthlaw.planning.predict import as_points, log_loss
+from depthlaw.planning.predict import as_numbers, as_points, log_loss, refuse_unknown
 from depthlaw.planning.region import Region, profile_range, region_of
 from depthlaw.planning.support import distance, undetermined
 
@@ -43,12 +43,15 @@ def reach(
     UsageError
         For another selection of scales, or a loss that is not positive.
     """
+    require_fit(fit, "reach")
+    loss = float(as_numbers("loss", loss)[0])
     if not (np.isfinite(loss) and loss > 0):
         raise UsageError(f"a loss of {loss:g} cannot be reached: losses are positive.")
     check_level(level)
     check_count("resamples", resamples, FEWEST)
     check_count("seed", seed, 0)
-    given = {s: float(np.asarray(v).ravel()[0]) for s, v in scales.items()}
+    refuse_unknown(fit, scales)
+    given = {s: float(as_numbers(s, v)[0]) for s, v in scales.items()}
     missing = [s for s in fit.form.scales if s not in given]
     level = fit.level if level is None else level
     if len(missing) <= 1:

@@ -10,7 +10,7 @@ import numpy as np
 from depthlaw.data.config import replaced
 from depthlaw.errors import FitError, Notice, UsageError
 from depthlaw.laws.form import to_coordinate
-from depthlaw.laws.result import Fit
+from depthlaw.laws.result import Fit, require_fit
 from depthlaw.numerics.terms import Array
 from depthlaw.planning.allocate import Laws, growth, model_exponent
 from depthlaw.planning.budget import Budget, budget_of
@@ -46,6 +46,7 @@ def plan(fit: Fit, config: PlanConfig | None = None, **settings: Any) -> Plan:
     UsageError
         If the law has no terms for them, or the budget does not suit it.
     """
+    require_fit(fit, "plan")
     config = replaced(PlanConfig, config, settings)
     require_terms(fit)
     ray = _ray(fit, config)

@@ -123,7 +123,8 @@ class PlanConfig:
         """
         if self.params is None and self.flops is None:
             raise UsageError(
-                "a plan needs a budget.", "Give --params 7e9 or --flops 1e22 (--tokens alone bound no model)."
+                "a plan needs a budget.",
+                "Give params or flops, such as --params 7e9 or params=7e9 (tokens alone bound no model).",
             )
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from depthlaw.data.html import result_html
+from depthlaw.data.shown import Shown
 from depthlaw.errors import Notice
 from depthlaw.numerics.terms import Array
 from depthlaw.planning.architecture import ParameterCount
@@ -154,8 +155,8 @@ class Curve:
     high: Array
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Shown):
     """The best allocation of a budget.
 
     Attributes
@@ -208,6 +209,11 @@ class Plan:
     level: float
     how: str
     notices: tuple[Notice, ...]
+
+    def in_short(self) -> str:
+        """The best allocation, and of which budget."""
+        best = [f"{name} {found.value:.4g}" for name, found in self.quantities().items()]
+        return f"{'; '.join(self.budget)}; {', '.join(best)}"
 
     def quantities(self) -> dict[str, Range]:
         """Everything that has an interval, by name."""

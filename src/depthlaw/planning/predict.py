@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from depthlaw.data.bounds import check_count, check_level
 from depthlaw.data.html import result_html
+from depthlaw.data.shown import Shown
 from depthlaw.errors import Notice, UsageError, unknown_name
 from depthlaw.laws.form import shifted_log
-from depthlaw.laws.result import Fit
+from depthlaw.laws.result import Fit, require_fit
 from depthlaw.numerics.terms import Array
 from depthlaw.planning.draws import Draws, has_profile, parameter_draws
 from depthlaw.planning.plan_config import FEWEST
@@ -27,8 +28,8 @@ MOST_PROFILES = 60
 """Points up to which each gets a profile likelihood; more get the first-order interval."""
 
 
-@dataclass(frozen=True)
-class Prediction:
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction(Shown):
     """Predicted losses; arrays are (points,).
 
     Attributes
@@ -71,6 +72,12 @@ class Prediction:
     how: str
     scatter: float
     notices: tuple[Notice, ...]
+
+    def in_short(self) -> str:
+        """How many points, and the losses there."""
+        points = "1 point" if len(self) == 1 else f"{len(self)} points"
+        losses = np.array2string(self.loss, precision=4, threshold=6)
+        return f"{points} of {', '.join(self.scales)}; loss {losses}"
 
     def __len__(self) -> int:
         return len(self.loss)
@@ -154,6 +161,7 @@ def predict_points(
     UsageError
         If a scale is missing, not positive or not above its offset.
     """
+    require_fit(fit, "predict_at")
     check_level(level)
     if isinstance(resamples, int):
         check_count("resamples", resamples, FEWEST)
@@ -195,27 +203,58 @@ def as_points(fit: Fit, scales: Mapping[str, ArrayLike]) -> dict[str, Array]:
     UsageError
         If one is missing, unknown to the law, not positive, or they do not broadcast.
     """
+    refuse_unknown(fit, scales)
     known = [s for s in fit.data if s not in NOT_SCALES]
-    for scale in scales:
-        if scale not in known:
-            error = unknown_name("scale", scale, known)
-            raise UsageError(f"the law {fit.form} has no {scale}.", error.hint)
     missing = [s for s in fit.form.scales if s not in scales]
     if missing:
-        needed = ", ".join(f"--{s}" for s in missing)
-        raise UsageError(f"the law {fit.form} needs a value of {', '.join(missing)}.", f"Give {needed}.")
-    arrays = {s: np.atleast_1d(np.asarray(scales[s], float)) for s in known if s in scales}
-    sizes = {len(a) for a in arrays.values()} - {1}
-    if len(sizes) > 1:
-        raise UsageError(
-            f"the scales have {' and '.join(map(str, sorted(sizes)))} values.", "Give as many of each."
-        )
-    size = next(iter(sizes), 1)
+        needed = " and ".join(missing)
+        raise UsageError(f"the law {fit.form} needs a value of {needed}.", f"Give {needed} as well.")
+    arrays = {s: as_numbers(s, scales[s]) for s in known if s in scales}
+    sizes = {s: len(a) for s, a in arrays.items() if len(a) != 1}
+    if len(set(sizes.values())) > 1:
+        listing = ", ".join(f"{size} of {scale}" for scale, size in sizes.items())
+        raise UsageError(f"the scales differ in their number of values: {listing}.", "Give as many of each.")
+    size = next(iter(sizes.values()), 1)
     for scale, array in arrays.items():
         bad = array[~(np.isfinite(array) & (array > 0))]
         if len(bad):
             raise UsageError(f"{scale} must be positive, not {bad[0]:g}.")
     return {s: np.broadcast_to(a, (size,)).copy() for s, a in arrays.items()}
+
+
+def refuse_unknown(fit: Fit, scales: Mapping[str, ArrayLike]) -> None:
+    """Refuse scales that the law does not have.
+
+    Raises
+    ------
+    UsageError
+        For the first of them.
+    """
+    known = [s for s in fit.data if s not in NOT_SCALES]
+    for scale in scales:
+        if scale not in known:
+            error = unknown_name("scale", scale, known)
+            raise UsageError(f"the law {fit.form} has no {scale}.", error.hint)
+
+
+def as_numbers(name: str, values: ArrayLike) -> Array:
+    """Values of a scale as an array (points,).
+
+    Raises
+    ------
+    UsageError
+        If they are no numbers, or have more than one dimension.
+    """
+    array = np.atleast_1d(np.asarray(values))
+    try:
+        if array.dtype.kind in "USb":  # NumPy would read "2.5" and True as numbers
+            raise TypeError
+        array = array.astype(float)
+    except (TypeError, ValueError):
+        raise UsageError(f"{name} is a number or an array of numbers, not {values!r:.60}.") from None
+    if array.ndim > 1:
+        raise UsageError(f"{name} has shape {array.shape}; one value for each point is expected.")
+    return array
 
 
 def scatter_of(region: Region) -> float:

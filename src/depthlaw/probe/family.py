@@ -18,6 +18,7 @@ import numpy as np
 from depthlaw.data.bounds import check_level
 from depthlaw.data.config import replaced
 from depthlaw.data.runs import read_runs
+from depthlaw.data.shown import Shown
 from depthlaw.errors import FitError, Notice, UsageError
 from depthlaw.laws.fit import fit
 from depthlaw.laws.result import Estimate, Fit
@@ -125,8 +126,8 @@ class Alternative:
         return None if self.fit is None else self.fit["alpha_depth"]
 
 
-@dataclass(frozen=True)
-class Family:
+@dataclass(frozen=True, eq=False, repr=False)
+class Family(Shown):
     """Models of different depth, and how their middle angle falls with it.
 
     Attributes

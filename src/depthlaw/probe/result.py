@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from depthlaw.data.shown import Shown
 from depthlaw.errors import Notice, UsageError, unknown_name
 from depthlaw.probe.gather import Gathered
 from depthlaw.probe.stopping import Stopping
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from depthlaw.probe.trajectories import Trajectories
 
 
-@dataclass(frozen=True)
-class ProbeResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class ProbeResult(Shown):
     """What the layers of a model did to the tokens of a text.
 
     Attributes
