@@ -112,9 +112,13 @@ class Form:
         names = [f"{kind}_{scale}" for scale in self.scales for kind in ("c", "alpha")]
         return (*names, "floor")
 
+    def base(self, scale: str) -> str:
+        """What a term takes the power of: ``depth``, ``(depth - 2)`` or ``(depth + 1)``."""
+        offset = self.offsets.get(scale)
+        return f"({scale} {'-' if offset > 0 else '+'} {abs(offset):g})" if offset else scale
+
     def __str__(self) -> str:
-        terms = [f"({s} - {self.offsets[s]:g})" if self.offsets.get(s) else s for s in self.scales]
-        return " + ".join(terms + (["floor"] if self.floor else []))
+        return " + ".join([self.base(s) for s in self.scales] + (["floor"] if self.floor else []))
 
 
 @dataclass(frozen=True)

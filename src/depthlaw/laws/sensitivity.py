@@ -10,7 +10,7 @@ import numpy as np
 
 from depthlaw.data.config import own_first, replaced
 from depthlaw.data.runs import RunTable, read_runs
-from depthlaw.errors import DepthlawError, UsageError
+from depthlaw.errors import DepthlawError, FitError, UsageError
 from depthlaw.laws.bootstrap import influence
 from depthlaw.laws.config import FitConfig
 from depthlaw.laws.curves import Curve, Sensitivity, Setting
@@ -76,6 +76,9 @@ def sensitivity(
     for knob in knobs:
         progress(f"varying {knob}")
         curves.append(_CURVES[knob](table, config))
+    tried = [setting for curve in curves for setting in curve.settings]
+    if all(setting.problem for setting in tried):
+        raise FitError(tried[0].problem.removesuffix(".") + ", whatever is varied.")
     return Sensitivity(curves)
 
 
@@ -91,7 +94,7 @@ def _setting(label: str, value: float, table: RunTable, config: FitConfig) -> Se
 
 def _exclusion(table: RunTable, config: SensitivityConfig) -> Curve:
     needed = 3 * (2 * len(config.resolve(table.columns, table.source, table.headers).scales) + 1)
-    settings = [_excluding(k, table, config) for k in EXCLUDED if k < table.n_runs - needed]
+    settings = [_excluding(k, table, config) for k in EXCLUDED if not k or k < table.n_runs - needed]
     return Curve("exclusion", "highest losses excluded from the rows given", tuple(settings), base=0)
 
 

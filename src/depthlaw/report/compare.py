@@ -33,23 +33,26 @@ def compare_payload(result: Comparison) -> dict[str, Any]:
 def compare_text(result: Comparison) -> str:
     """The comparison as a page of text."""
     best = result.contenders[0].aicc
-    head = ["form", "params", "mse", "ΔAICc", "ΔBIC", "held out", "largest out", "bias there"]
+    head = ["form", "params", "mse", "ΔAICc", "ΔBIC", "held out", "largest out", "bias"]
     best_bic = min(c.bic for c in result.contenders if not c.problem)
     rows = [_row(c, best, best_bic) for c in result.contenders]
     text = table(rows, head)
     text += (
         "\nheld out: rms error of ln(loss) on rows left out at random; largest out: on the largest shapes,\n"
-        "fitted without them; bias there: mean of ln(predicted/observed), negative is too hopeful.\n"
+        "fitted without them; bias: mean of ln(predicted/observed) there, negative is too hopeful.\n"
     )
+    if problems := [f"{c.name}: {c.problem}\n" for c in result.contenders if c.problem]:
+        text += "\n" + "".join(problems)
     shown = {c.name for c in result.contenders[:3]} | {result.asked}
     groups = [c for c in result.contenders if c.by_group and c.name in shown]
     if groups:
         names = list(groups[0].by_group or {})
         rows = [
-            [c.name, *(_percent(v) for n in names for v in (c.by_group or {}).get(n, (0, 0, 0)))]
+            [c.name if n == names[0] else "", n, *map(_percent, (c.by_group or {}).get(n, (math.nan,) * 3))]
             for c in groups
+            for n in names
         ]
-        head = ["residual %", *(f"{n} {part}" for n in names for part in ("low", "mid", "high"))]
+        head = ["residual %", "of", "low", "mid", "high"]
         text += "\n" + table(rows, head)
     if result.notices:
         text += "\n" + "".join(f"note: {n.message}\n" for n in result.notices)
@@ -62,7 +65,7 @@ def _percent(value: float) -> str:
 
 def _row(c: Contender, best_aicc: float, best_bic: float) -> list[str]:
     if c.problem:
-        return [c.name, *[NONE] * 6, c.problem]
+        return [c.name, *[NONE] * 7]
     return [
         c.name,
         str(c.n_params),

@@ -48,7 +48,7 @@ def fit_payload(fit: Fit, check: PointCheck | None = None) -> dict[str, Any]:
 
 def table_text(runs: RunTable) -> str:
     """How a table was understood: what became of its columns and rows."""
-    lines = [f"{runs.source}: {runs.n_runs} runs"]
+    lines = [f"{runs.source}: {runs.n_runs} run{'' if runs.n_runs == 1 else 's'}"]
     lines += [f"  {use.name:<8} from {use.source} ({use.how}, {use.unit_words})" for use in runs.mapping]
     lines += [f"  {step}" for step in runs.history]
     return "\n".join(lines) + "\n"
@@ -97,12 +97,10 @@ def law_text(fit: Fit) -> str:
     parts = []
     for scale in fit.form.scales:
         c, alpha = fit[f"c_{scale}"], fit[f"alpha_{scale}"]
-        offset = fit.form.offsets.get(scale)
-        base = f"({scale} - {offset:g})" if offset else scale
         known = c.value is not None and alpha.value is not None
         c_text = number(c.value, digits=3) if known else f"c_{scale}"
         alpha_text = number(alpha.value, digits=3) if known else f"alpha_{scale}"
-        parts.append(f"{c_text} {base}^-{alpha_text}")
+        parts.append(f"{c_text} {fit.form.base(scale)}^-{alpha_text}")
     if fit.form.floor:
         parts.append(number(fit["floor"].value, digits=4) if fit["floor"].value is not None else "floor")
     return " + ".join(parts)

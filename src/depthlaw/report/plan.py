@@ -98,7 +98,9 @@ def _best(p: Plan) -> str:
     ]
     if p.tokens is not None:
         fixed = p.tokens.low == p.tokens.high
-        rows.append(["tokens", amount(p.tokens.value), "given" if fixed else _range(p.tokens)])
+        given = p.config.tokens is not None or p.config.flops is not None
+        held = "given" if given else "20 a parameter"
+        rows.append(["tokens", amount(p.tokens.value), held if fixed else _range(p.tokens)])
     rows.append(["loss", number(p.loss.value), _range(p.loss)])
     kind = "closed form" if p.closed_form else "solved numerically"
     if p.ray is not None:
@@ -128,7 +130,7 @@ def _flatness(p: Plan) -> str:
     rows = [
         [
             f"{f.share:.1%}",
-            f"{f.width[0]:.0f} × {f.depth[0]:.3g}  to  {f.width[1]:.0f} × {f.depth[1]:.3g}",
+            f"{f.width[0]:.0f} × {_depth(f.depth[0])}  to  {f.width[1]:.0f} × {_depth(f.depth[1])}",
             f"{f.width[0] / f.depth[0]:.0f} to {f.width[1] / f.depth[1]:.0f}",
         ]
         for f in p.flat
@@ -168,9 +170,9 @@ def _what_if(p: Plan) -> str:
         inside = "inside" if w.within else "outside"
         lines += [
             f"  {w.width} × {w.depth} ({number(w.params)} parameters): loss {number(w.loss, digits=5)}; best "
-            f"at equal cost {w.best_width:.0f} × {w.best_depth:.3g}: {number(w.best_loss, digits=5)}",
-            f"    {np.expm1(w.excess.value):.3%} above it [{np.expm1(w.excess.low):.3%}, "
-            f"{np.expm1(w.excess.high):.3%}], worth {w.saving:.1%} of its {what}; its depth is {inside} the "
+            f"at equal cost {w.best_width:.0f} × {_depth(w.best_depth)}: {number(w.best_loss, digits=5)}",
+            f"    {_above(w.excess.value)} above it [{_above(w.excess.low)}, "
+            f"{_above(w.excess.high)}], worth {w.saving:.1%} of its {what}; its depth is {inside} the "
             "interval of the best",
         ]
     return "\n".join(lines) + "\n"
@@ -190,6 +192,16 @@ def _margins(p: Plan) -> str:
     ]
     head = ["", "loss saved", f"{p.level:.0%} interval", "parameters", "FLOP", "saved per 1 % FLOP"]
     return "worth of a little more\n" + table(rows, head)
+
+
+def _depth(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def _above(log_excess: float) -> str:
+    """A loss above another in per cent, with the decimals that its size deserves."""
+    share = float(np.expm1(log_excess))
+    return f"{share:.3%}" if share < 0.1 else f"{share:.1%}"
 
 
 def _range(r: Range) -> str:

@@ -48,7 +48,8 @@ def prediction_text(fit: Fit, prediction: Prediction) -> str:
     """Predictions as a page of text: one table, then what the reader must know."""
     p = prediction
     outside = p.distance.hull.max() > 0
-    head = [*p.scales, "loss", f"{p.level:.0%} interval", "single run", *p.terms]
+    head = [*p.scales, "loss", f"{p.level:.0%} interval", "single run"]
+    head += [name if name == "floor" else f"{name} term" for name in p.terms]
     head += ["outside (log)"] if outside else []
     rows = []
     for i in range(len(p)):

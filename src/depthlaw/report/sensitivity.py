@@ -32,10 +32,10 @@ def _curve_text(curve: Curve) -> str:
         found = {e.name: e for e in setting.exponents}
         mark = " *" if position == curve.base else ""
         cells = [_cell(found.get(name)) for name in names]
-        rows.append(
-            [setting.label + mark, str(setting.n_runs), *(cells or [NONE] * len(names)), setting.problem]
-        )
-    return f"{curve.knob}: {curve.axis} (* as fitted)\n\n" + table(rows, ["", "runs", *names, ""])
+        rows.append([setting.label + mark, str(setting.n_runs), *(cells or [NONE] * len(names))])
+    text = f"{curve.knob}: {curve.axis} (* as fitted)\n\n" + table(rows, ["", "runs", *names])
+    problems = [f"{setting.label}: {setting.problem}\n" for setting in curve.settings if setting.problem]
+    return text + ("\n" + "".join(problems) if problems else "")
 
 
 def _cell(estimate: Estimate | None) -> str:
