@@ -79,9 +79,9 @@ def test_scales_that_cannot_be_what_they_are_taken_for():
     assert "exponents and floor do not change" not in notice(logs, "looks-like-logarithms").message
     german = read_runs({**runs, "width": np.array(runs["width"]) / 1000})
     assert (
-        "12 of 12 values of width are not whole, such as 0.512" in notice(german, "width-not-whole").message
+        "12 of 12 values of width are not whole, such as 0.512" in notice(german, "scale-not-whole").message
     )
-    assert "depth-not-whole" in codes(read_runs({**runs, "depth": np.full(12, 6.37)}))
+    assert "scale-not-whole" in codes(read_runs({**runs, "depth": np.full(12, 6.37)}))
     swapped = {**runs, "width": runs["depth"], "depth": runs["width"]}
     assert "the two columns look swapped" in notice(read_runs(swapped), "width-depth-swapped").message
     single = read_runs({"D": [512, 1024], "loss": [3.0, 2.5]})

@@ -115,12 +115,11 @@ def test_points_that_do_not_suit_the_law(made_fit: Fit) -> None:
 
 def test_a_saved_law_can_be_held_against_a_fit(made_fit: Fit, tokens_fit: Fit, tmp_path: Path) -> None:
     path = tmp_path / "other.json"
-    replace(made_fit, point=made_fit.point + np.eye(7)[3] * 0.01).save(path)
+    shorter = fit({name: values[1:] for name, values in made_fit.data.items()})
+    shorter.save(path)
     check = check_point(made_fit, str(path))
     assert check.name == f"the law in {path}"
-    wanted = against(
-        made_fit, values_of(made_fit) | {"alpha_depth": made_fit["alpha_depth"].value + 0.01}, ""
-    )
+    wanted = against(made_fit, values_of(shorter), "")
     assert check.statistic == pytest.approx(wanted.statistic, rel=1e-9)
     assert check.statistic > 0
     with pytest.raises(UsageError, match="not of the form"):

@@ -59,7 +59,9 @@ def _small(name: str, values: Column, header: str) -> Notice | None:
             f"{span}, as if counted in millions or billions: if so, exponents and floor do not change with "
             f"that, c_{name} and plans do"
         )
-    return Notice(f"{name}-in-billions", message)
+    if name == "tokens":
+        return Notice("tokens-in-billions", message)
+    return Notice("params-in-billions", message)
 
 
 def _not_whole(name: str, values: Column) -> Notice | None:
@@ -70,7 +72,7 @@ def _not_whole(name: str, values: Column) -> Notice | None:
         f"{len(broken)} of {len(values)} values of {name} are not whole, such as {broken[0]:g}: "
         f"a point that stands before thousands, or another quantity than {name}"
     )
-    return Notice(f"{name}-not-whole", message)
+    return Notice("scale-not-whole", message)
 
 
 def _swapped(columns: Mapping[str, Column]) -> Notice | None:
