@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from depthlaw.data import text_hub
 from depthlaw.data.text import StreamText, open_text
 from depthlaw.data.text_records import Document, RecordReader
 from depthlaw.errors import InputError, UsageError
@@ -210,7 +211,12 @@ class Rows:
 
 
 @pytest.fixture
-def hub(monkeypatch):
+def reachable(monkeypatch):
+    monkeypatch.setattr(text_hub, "why_not_reachable", lambda: "")
+
+
+@pytest.fixture
+def hub(monkeypatch, reachable):
     calls, closed = [], []
 
     def load_dataset(*names, **options):
@@ -254,7 +260,7 @@ def test_files_that_go_missing_on_the_way_are_a_broken_connection(hub, monkeypat
         read("a/b")
 
 
-def test_a_hub_out_of_reach_is_said_at_once_but_waited_for_on_the_way(monkeypatch):
+def test_a_hub_out_of_reach_is_said_at_once_but_waited_for_on_the_way(monkeypatch, reachable):
     def load_dataset(*_, **__):
         raise ConnectionError("Couldn't reach 'a/b' on the Hub")
 
@@ -263,6 +269,15 @@ def test_a_hub_out_of_reach_is_said_at_once_but_waited_for_on_the_way(monkeypatc
         list(open_text("a/b").documents())
     with pytest.raises(ConnectionError):
         list(open_text("a/b").documents(5))
+
+
+def test_a_hub_that_does_not_answer_is_not_asked_for_a_data_set(hub, monkeypatch):
+    monkeypatch.setattr(text_hub, "why_not_reachable", lambda: "HF_HUB_OFFLINE is set")
+    with pytest.raises(InputError, match=r"hf:a/b: HF_HUB_OFFLINE is set") as caught:
+        read("a/b")
+    assert len(str(caught.value).splitlines()) == 2
+    assert hub.calls == []
+    assert [d.text for d in open_text("a/b").documents(1)] == ["two"]
 
 
 def test_what_the_hub_does_not_have(hub):
