@@ -13,7 +13,7 @@ from torch import Tensor
 
 from depthlaw.data.config import replaced, to_dict
 from depthlaw.data.store import Run, open_run
-from depthlaw.errors import Notice, UsageError
+from depthlaw.errors import InputError, Notice, UsageError
 from depthlaw.interventions.cells import cells_of, reads_of
 from depthlaw.interventions.corruption import draw, embeddings, spread
 from depthlaw.interventions.grouping import in_groups
@@ -78,7 +78,7 @@ def causal_trace(
     config = replaced(TraceConfig, config, settings)
     chosen = as_prompts(prompts, subject, target)[: config.limit]
     lm = language_model(model, config)
-    placed = [place(prompt, lm.tokenizer) for prompt in chosen]
+    placed = place_all(lm, chosen, config)
     if out is None:
         return _trace(lm, placed, config, None, progress)
     with open_run(
@@ -100,6 +100,26 @@ def causal_trace(
             if finish is not None:
                 finish(run, result)
         return result
+
+
+def place_all(lm: LanguageModel, prompts: Sequence[Prompt], config: TraceConfig) -> list[Placed]:
+    """Find subjects and targets of prompts among their tokens.
+
+    Raises
+    ------
+    InputError
+        When one of them cannot be placed, or has more tokens than the model has positions for.
+    """
+    placed = [place(prompt, lm.tokenizer) for prompt in prompts]
+    for p in placed:
+        needed = tokens_needed(p, reads_of(p, config.read)[-1])
+        if lm.context is not None and needed > lm.context:
+            name = f"{p.prompt.id}: " if p.prompt.id else ""
+            raise InputError(
+                f"{name}the prompt has {needed} tokens up to its target; {lm.name} takes {lm.context}.",
+                "Shorten it: what is cut off cannot be traced.",
+            )
+    return placed
 
 
 def as_prompts(
