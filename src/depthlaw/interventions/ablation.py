@@ -72,6 +72,8 @@ class Ablation:
         c and α of the law that the prediction for skips uses.
     drop
         Blocks to leave out, when the best window was searched.
+    reading
+        What a reader must know of how the text was read.
     """
 
     model: str
@@ -83,6 +85,7 @@ class Ablation:
     criteria: CriteriaSums
     depth_law: tuple[float, float]
     drop: int | None = None
+    reading: tuple[Notice, ...] = ()
 
     @cached_property
     def _means(self) -> dict[str, ClusteredMean]:
@@ -173,7 +176,7 @@ class Ablation:
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What a reader must know."""
-        said = []
+        said = list(self.reading)
         idle = (np.abs(self.delta_ce) <= NO_EFFECT) & (self.kl <= NO_EFFECT)
         for plan, nothing in zip(self.plans, idle, strict=True):
             if plan.is_identity(self.depth):
