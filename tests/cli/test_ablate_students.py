@@ -74,7 +74,7 @@ def test_text_names_the_order_and_the_prediction(run: Path, capsys) -> None:
     assert "replica 0, rho 0, depth 4: mse" in said
     assert "0,2-3" in said
     assert "averaging predicts 0.33, evenly" in said
-    assert "rank correlation over 4 single skips" in said
+    assert "no rank correlation: 4 single skips, of 5 at least" in said
     assert "is the intact student" in said
 
 

@@ -1,4 +1,4 @@
-"""How much of a text to read: ``800 documents``, ``50k tokens``."""
+"""How much of a text to read: ``800 documents``, ``50k tokens``; and how little is too little."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import re
 from dataclasses import dataclass
 
 from depthlaw.errors import Notice, UsageError
+
+LEAST_TOKENS = 100
+"""Tokens below which a text is too little for statements about a model; numbers are still given."""
 
 _FORM = re.compile(r"(\d+(?:[.,_]\d+)*)\s*([kmb]?)\s*([a-z]*)")
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}

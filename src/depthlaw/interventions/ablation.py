@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depthlaw.data.html import result_html
+from depthlaw.data.text_limit import LEAST_TOKENS
 from depthlaw.errors import Notice
 from depthlaw.interventions.agreement import Agreement, rank_agreement, windows
 from depthlaw.interventions.averaging import Skips, Swaps, middle_skips, middle_swaps
@@ -113,6 +114,11 @@ class Ablation:
         return int(self._means["intact_sum"].clusters[0])
 
     @property
+    def enough(self) -> bool:
+        """Whether the text is long enough for statements about the model, see `LEAST_TOKENS`."""
+        return self.n_tokens >= LEAST_TOKENS
+
+    @property
     def intact(self) -> float:
         """Cross-entropy of the intact model, nats per token."""
         return float(self._means["intact_sum"].mean[0])
@@ -163,7 +169,7 @@ class Ablation:
 
     def agreement(self, size: int = 1) -> Agreement:
         """How far the criteria rank windows of ``size`` blocks alike."""
-        return rank_agreement(self.windows(size))
+        return rank_agreement(self.windows(size), known=self.enough)
 
     def _repr_html_(self) -> str:
         names = ("name", "order", "delta_ce", "delta_ce_stderr", "kl", "agreement")
@@ -184,6 +190,12 @@ class Ablation:
             elif nothing:
                 message = f'plan "{plan.name}" ({plan.text()}) has no effect at all: take it for a bug first.'
                 said.append(Notice("no-effect", message))
+        if not self.enough:
+            message = (
+                f"{self.n_tokens} tokens are too little to rank blocks or to test averaging ({LEAST_TOKENS} "
+                "at least)."
+            )
+            said.append(Notice("few-tokens", message))
         if self.n_documents < 2:
             said.append(Notice("documents", "one document: no standard errors."))
         return tuple(said)

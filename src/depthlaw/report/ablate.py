@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depthlaw.data.numbers import count_of
+from depthlaw.interventions.agreement import LEAST_PLACES
 from depthlaw.interventions.averaging import STUDENTS, SWAP_IF_AVERAGING, SWAP_IF_FLOW
 from depthlaw.interventions.pruning import Drop, best_drop, mergekit_yaml
 from depthlaw.report.text import number, table
@@ -39,15 +41,15 @@ def ablate_text(result: Ablation) -> str:
         for row in result.to_table().to_pylist()
     ]
     text = (
-        f"{result.model}: {result.depth} blocks, {result.dtype} · {result.text}: "
-        f"{result.n_documents} documents, {result.n_tokens} tokens; "
+        f"{result.model}: {count_of(result.depth, 'block')}, {result.dtype} · {result.text}: "
+        f"{count_of(result.n_documents, 'document')}, {count_of(result.n_tokens, 'token')}; "
         f"intact {number(result.intact)} nats per token\n"
         "Blocks count from 0; both ends of a range run.\n\n"
     )
     text += table(rows, _HEAD)
-    text += "".join(
-        f"\n{part}" for part in (agreement_text(result.agreement(1)), averaging_text(result)) if part
-    )
+    if result.enough:
+        parts = (agreement_text(result.agreement(1)), averaging_text(result))
+        text += "".join(f"\n{part}" for part in parts if part)
     if result.drop is not None:
         text += f"\n{drop_text(result, best_drop(result, result.drop))}"
     notices = "".join(f"note: {notice.message}\n" for notice in result.notices)
@@ -58,6 +60,8 @@ def agreement_text(agreement: Agreement) -> str:
     """How far measured costs and criteria rank the blocks alike; empty when single skips were not all run."""
     if not {"delta_ce", "delta_loss"} & set(agreement.names):
         return ""
+    if agreement.places < LEAST_PLACES:
+        return f"no rank correlation: {agreement.places} single skips, of {LEAST_PLACES} at least\n"
     names = [name.replace("_", " ").replace("one minus cka", "1 − CKA") for name in agreement.names]
     rows = [
         [name, *(number(float(value), digits=2) for value in values)]
