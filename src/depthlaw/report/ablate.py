@@ -76,13 +76,14 @@ def averaging_text(result: Ablation) -> str:
     if (skips := result.skips) is not None:
         c, alpha = result.depth_law
         lines += [
-            f"skipping one of {skips.blocks} middle blocks costs {number(skips.mean, digits=3)} nats on "
-            f"average (median {number(skips.median, digits=3)}, {number(skips.lowest, digits=2)} to "
-            f"{number(skips.highest, digits=2)}; sd/mean {number(skips.variation, digits=2)})",
-            f"  averaging predicts {number(skips.predicted, digits=2)}, evenly: the depth term "
-            f"{number(c, digits=3)}·ℓ^-{number(alpha, digits=3)} = {number(skips.depth_term, digits=2)} "
-            "for one block less, retrained",
-            f"  averaging students of the laboratory, not retrained: {STUDENTS}",
+            f"skipping one of {skips.blocks} middle blocks costs {number(skips.mean, digits=3)} nats "
+            "on average",
+            f"  median {number(skips.median, digits=3)}, {number(skips.lowest, digits=2)} to "
+            f"{number(skips.highest, digits=2)}; sd/mean {number(skips.variation, digits=2)}",
+            f"  averaging predicts {number(skips.predicted, digits=2)}, evenly, for one block less, "
+            "retrained; the depth term",
+            f"  is {number(c, digits=3)}·ℓ^-{number(alpha, digits=3)} = {number(skips.depth_term, digits=2)}",
+            *students_lines("of the laboratory"),
         ]
     swaps = result.swaps
     if swaps is not None and skips is not None and 1 in swaps.distances:
@@ -90,6 +91,12 @@ def averaging_text(result: Ablation) -> str:
     if swaps is not None:
         lines += swaps_lines(swaps, "KL")
     return "".join(f"{line}\n" for line in lines)
+
+
+def students_lines(which: str) -> list[str]:
+    """What averaging students showed, in lines that a terminal holds."""
+    costs, swap = STUDENTS.rsplit("; ", 1)
+    return [f"  averaging students {which}, not retrained:", f"    {costs};", f"    {swap}"]
 
 
 def swaps_lines(swaps: Swaps, what: str) -> list[str]:
