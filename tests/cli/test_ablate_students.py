@@ -74,8 +74,28 @@ def test_text_names_the_order_and_the_prediction(run: Path, capsys) -> None:
     assert "replica 0, rho 0, depth 4: mse" in said
     assert "0,2-3" in said
     assert "averaging predicts 0.33, evenly" in said
-    assert "rank correlation over 4 single skips" in said
+    assert "no rank correlation: 4 single skips, of 5 at least" in said
     assert "is the intact student" in said
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "said"),
+    [
+        ("--save", "elsewhere", "only a language model is saved"),
+        ("--drop", "2", '--plan "skip window K"'),
+        ("--text", "a.txt", "fresh inputs of their own task"),
+    ],
+)
+def test_what_only_language_models_have_says_what_students_have(run, capsys, flag, value, said) -> None:
+    assert main(["ablate", str(run), flag, value]) == 2
+    err = capsys.readouterr().err
+    assert f"{flag} is for language models" in err
+    assert said in err
+
+
+def test_a_pair_needs_two_values(run, capsys) -> None:
+    assert main(["ablate", str(run), "--depth-law", "1"]) == 2
+    assert "--depth-law needs 2 values, not 1." in capsys.readouterr().err
 
 
 def test_losses_are_those_of_the_tests(run: Path) -> None:

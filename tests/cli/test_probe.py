@@ -1,7 +1,10 @@
 """``depthlaw probe`` from the outside, on a real small model."""
 
+import io
 import json
 import os
+import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -93,3 +96,11 @@ def test_what_is_wrong_is_said_in_three_lines_at_most(capsys, words, monkeypatch
     err = run(capsys, [change.get(word, word) for word in words], code).err
     assert said in err
     assert len(err.splitlines()) <= 3
+
+
+@pytest.mark.parametrize("verb", ["probe", "ablate"])
+def test_standard_input_as_documented(capsys, words, monkeypatch, verb):
+    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(b"Once upon a time")))
+    said = run(capsys, [verb, "stories260K", "--text", "-", "--limit", "2 tokens"]).out
+    assert "documents are read whole" in said
+    assert "the model's context" in said or verb == "ablate"  # which takes 512 tokens by default

@@ -2,7 +2,9 @@ import csv
 import gzip
 import io
 import json
+import os
 import sys
+import threading
 import types
 from dataclasses import dataclass
 
@@ -10,7 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from depthlaw.data import text_hub
 from depthlaw.data.text import StreamText, open_text
+from depthlaw.data.text_config import TextConfig
 from depthlaw.data.text_records import Document, RecordReader
 from depthlaw.errors import InputError, UsageError
 
@@ -34,6 +38,48 @@ def test_own_ids_are_taken_when_the_first_line_has_them(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "one", "id": "x"}\n{"text": "two", "id": 7}\n{"text": "three"}\n')
     assert [name for name, _ in read(path)] == ["x", "7", "a.jsonl:3"]
+
+
+def test_a_json_list_of_objects_or_of_texts(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('\n[\n  {"text": "one", "id": "x"},\n  {"text": "two"}\n]\n')
+    assert read(path) == [("x", "one"), ("a.json:2", "two")]
+    path.write_text('["one", "two"]')
+    assert read(path) == [("a.json:1", "one"), ("a.json:2", "two")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-16-le"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_utf_16_is_read_as_other_programs_write_it(tmp_path, encoding, packed):
+    lines = ["text,n", "Ċ and \u0a0a,1", "😀,2"]
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    data = (mark + "\n".join(lines)).encode(encoding)
+    path = tmp_path / "a.csv"
+    path.write_bytes(gzip.compress(data) if packed else data)
+    assert read(path) == [("a.csv:2", "Ċ and \u0a0a"), ("a.csv:3", "😀")]
+
+
+def test_a_pipe_under_a_name_is_read_once(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=('{"text": "one"}\n{"text": "two"}\n',))
+    writer.start()
+    source = open_text(pipe)
+    assert source.identity is None
+    assert [document.text for document in source.documents()] == ["one", "two"]
+    writer.join()
+
+
+def test_standard_input_has_a_name_too(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(b"one")))
+    assert [document.text for document in open_text("/dev/stdin").documents()] == ["one"]
+
+
+@pytest.mark.parametrize("setting", [{"text_split": "test"}, {"text_config": "x"}, {"text_revision": "v1"}])
+def test_settings_of_the_hub_are_not_those_of_a_file(lines, setting):
+    with pytest.raises(UsageError, match=rf"{next(iter(setting))} is for data sets of the hub"):
+        TextConfig(**setting).open(lines)
+    assert TextConfig(**setting).open("hf:a/b").name == "hf:a/b"
 
 
 def test_text_with_separator_lines_is_split(tmp_path):
@@ -110,6 +156,18 @@ def test_skip_continues_where_reading_stopped(lines):
     ("name", "content", "message"),
     [
         ("a.jsonl", '{"text": "x"}\n{"text": \n', r"a\.jsonl:2: is not JSON"),
+        (
+            "a.jsonl",
+            '{"text": "x\ty"}\n',
+            r"a\.jsonl:1: is not JSON \(invalid control character at character 12\)",
+        ),
+        ("a.json", '[{"text": "x"}, 3]', r"a\.json:2: is JSON, but not an object"),
+        (
+            "a.json",
+            '[{"text": "x"},\n{"text": ',
+            r"a\.json:2: is not JSON \(expecting value at character 10\)",
+        ),
+        ("a.txt", b"\xff\xfea\x00\n\x00\x00\xd8a\x00", r"a\.txt: is not UTF-16"),
         ("a.jsonl", '{"text": "x"}\n["y"]\n', r"a\.jsonl:2: is JSON, but not an object"),
         ("a.jsonl", '{"text": "x"}\n{"txt": "y"}\n', r'a\.jsonl:2: no "text" here'),
         ("a.jsonl", '{"text": "x"}\n{"text": 3}\n', r'a\.jsonl:2: "text" is int, not text'),
@@ -210,7 +268,12 @@ class Rows:
 
 
 @pytest.fixture
-def hub(monkeypatch):
+def reachable(monkeypatch):
+    monkeypatch.setattr(text_hub, "why_not_reachable", lambda: "")
+
+
+@pytest.fixture
+def hub(monkeypatch, reachable):
     calls, closed = [], []
 
     def load_dataset(*names, **options):
@@ -254,7 +317,7 @@ def test_files_that_go_missing_on_the_way_are_a_broken_connection(hub, monkeypat
         read("a/b")
 
 
-def test_a_hub_out_of_reach_is_said_at_once_but_waited_for_on_the_way(monkeypatch):
+def test_a_hub_out_of_reach_is_said_at_once_but_waited_for_on_the_way(monkeypatch, reachable):
     def load_dataset(*_, **__):
         raise ConnectionError("Couldn't reach 'a/b' on the Hub")
 
@@ -263,6 +326,15 @@ def test_a_hub_out_of_reach_is_said_at_once_but_waited_for_on_the_way(monkeypatc
         list(open_text("a/b").documents())
     with pytest.raises(ConnectionError):
         list(open_text("a/b").documents(5))
+
+
+def test_a_hub_that_does_not_answer_is_not_asked_for_a_data_set(hub, monkeypatch):
+    monkeypatch.setattr(text_hub, "why_not_reachable", lambda: "HF_HUB_OFFLINE is set")
+    with pytest.raises(InputError, match=r"hf:a/b: HF_HUB_OFFLINE is set") as caught:
+        read("a/b")
+    assert len(str(caught.value).splitlines()) == 2
+    assert hub.calls == []
+    assert [d.text for d in open_text("a/b").documents(1)] == ["two"]
 
 
 def test_what_the_hub_does_not_have(hub):

@@ -1,6 +1,6 @@
 import pytest
 
-from depthlaw.data.text_limit import Limit, parse_limit
+from depthlaw.data.text_limit import Limit, parse_limit, read_more
 from depthlaw.errors import UsageError
 
 
@@ -32,3 +32,11 @@ def test_reached():
     assert Limit(documents=2).reached(2, 0)
     assert Limit(tokens=5).reached(0, 7)
     assert not Limit(tokens=5).reached(9, 4)
+
+
+def test_more_than_the_limit_is_said():
+    assert [notice.code for notice in read_more(Limit(tokens=10), 442)] == ["limit"]
+    assert "442 tokens were read for a limit of 10" in read_more(Limit(tokens=10), 442)[0].message
+    assert not read_more(Limit(tokens=400), 440)
+    assert not read_more(Limit(documents=1), 442)
+    assert not read_more(None, 442)

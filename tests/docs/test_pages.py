@@ -53,7 +53,7 @@ def test_pages_explain_what_is_measured_and_every_notice_about_a_table() -> None
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Notice":
                 codes.add(ast.literal_eval(node.args[0]))
-    explained = page("docs/tables.md") + page("docs/fit.md")
+    explained = page("docs/tables.md") + page("docs/fit.md") + probe
     assert codes
     assert not [code for code in codes if f"`{code}`" not in explained]
 

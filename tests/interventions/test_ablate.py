@@ -15,11 +15,12 @@ from depthlaw.interventions.generators import expand_plans
 from depthlaw.interventions.pruning import best_drop
 from depthlaw.interventions.scores import score
 from depthlaw.models import Tokens
+from depthlaw.report.ablate import ablate_text
 
 TEXTS = [
-    "Once upon a time there was a little girl who liked to play in the park with her dog.",
-    "Tom had a red ball. He wanted to show it to his friend, but the ball was gone.",
-    "The cat sat on the mat and looked at the bird in the tree for a very long time.",
+    "Once upon a time there was a little girl who liked to play in the park with her dog. It was fun.",
+    "Tom had a red ball. He wanted to show it to his friend, but the ball was gone. He was sad.",
+    "The cat sat on the mat and looked at the bird in the tree for a very long time. It was happy.",
 ]
 
 
@@ -106,6 +107,21 @@ def test_a_plan_without_effect_warns(stories):
     assert codes[0][0] == "no-effect"
     assert '"0-1,3-"' in codes[0][1]
     assert "0,2-" not in "".join(message for _, message in codes)
+
+
+@pytest.mark.data
+def test_of_next_to_no_text_blocks_are_not_ranked(stories):
+    found = ablate(stories, ["Once upon"])
+    assert [notice.code for notice in found.notices] == ["few-tokens", "documents"]
+    assert np.isnan(found.agreement().correlation).all()
+    said = ablate_text(found)
+    assert "rank correlation" not in said
+    assert "averaging predicts" not in said
+
+
+def test_the_same_plan_runs_once():
+    plans = expand_plans(["swap neighbours", "swap distance 1", "0-1,3-", "0-1,3-"], 4)
+    assert [plan.name for plan in plans] == ["swap 0 1", "swap 1 2", "swap 2 3", "0-1,3-"]
 
 
 def test_settings_that_cannot_be_meant(lm_of):

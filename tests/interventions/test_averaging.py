@@ -103,12 +103,14 @@ def test_the_exponent_of_made_costs():
 
 
 def test_rank_agreement():
-    a = np.array([1.0, 2, 3, 4])
-    found = rank_agreement({"a": a, "b": np.exp(a), "c": -a, "d": np.ones(4), "e": np.array([1, 2, 4, 3.0])})
+    a = np.array([1.0, 2, 3, 4, 5])
+    found = rank_agreement({"a": a, "b": np.exp(a), "c": -a, "d": np.ones(5), "e": a[[0, 1, 3, 2, 4]]})
     assert found.correlation[0, 1] == pytest.approx(1)
     assert found.correlation[0, 2] == pytest.approx(-1)
     assert np.isnan(found.correlation[0, 3])
-    assert found.correlation[0, 4] == pytest.approx(0.8)
+    assert found.correlation[0, 4] == pytest.approx(0.9)
+    for few in (rank_agreement({"a": a[:4], "b": a[:4]}), rank_agreement({"a": a, "b": a}, known=False)):
+        assert np.isnan(few.correlation).all()
     assert mean_ranks(np.array([5.0, 1, 5, 2])).tolist() == [3.5, 1, 3.5, 2]
 
 

@@ -6,7 +6,7 @@ from depthlaw.errors import UsageError
 from depthlaw.interventions.cells import Cone, cone_of, window_of
 from depthlaw.interventions.corruption import draw, spread
 from depthlaw.interventions.effects import average_effects, role_of
-from depthlaw.interventions.groups import find_groups
+from depthlaw.interventions.groups import find_groups, is_damaged
 from depthlaw.interventions.noise import Noise, parse_noise
 
 
@@ -99,6 +99,20 @@ def test_groups_of_a_made_map():
     assert np.isnan(groups[1].fluctuation)
     assert groups[2].peak == 0.4
     assert find_groups(np.full((4, 2), -0.1)) == ()
+
+
+@pytest.mark.parametrize(
+    ("clean", "corrupted", "stderr", "damaged"),
+    [
+        (0.5, 0.2, 0.1, True),
+        (0.5, 0.2, 0.2, False),
+        (0.5, 0.2, float("nan"), True),
+        (0.029, 0.046, 0.001, False),
+        (4e-9, 1e-9, 1e-12, False),
+    ],
+)
+def test_damage_is_a_hundredth_and_twice_its_error(clean, corrupted, stderr, damaged):
+    assert is_damaged(clean, corrupted, stderr) is damaged
 
 
 def test_roles_of_tokens():

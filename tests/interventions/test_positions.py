@@ -111,7 +111,8 @@ def test_several_occurrences_need_to_be_told_apart(tokenizer):
     [
         (Prompt("bob is there", "Bob", "now"), 'Did you mean "bob"'),
         (Prompt("Ann is there", "Bob", "now"), "is not in the prompt"),
-        (Prompt("Ann met Bob", "Ann met Bob", "Bob"), "is not in the prompt"),
+        (Prompt("Ann met Bob", "Ann met Bob", "Bob"), '"Ann met Bob" is not before the target'),
+        (Prompt("Ann met Bob", "Bob", "Bob"), 'the subject "Bob" is not before the target, with which'),
     ],
 )
 def test_what_cannot_be_placed_is_refused(byte_level, prompt, words):
@@ -163,11 +164,13 @@ def test_files_of_prompts(tmp_path):
     ("text", "words"),
     [
         ('{"prompt": "A"}', "a.jsonl:1: no subject"),
-        ('{"prompt": "A b", "subject": "b", "target": 3}', "no target"),
+        ('{"prompt": "A b", "subject": "b", "target": 3}', "the target is 3, not text"),
+        ('{"prompt": "A b", "subject": "b", "object": null}', "no target (have: prompt, subject, object)"),
         ("[1]", "entry 1: is int"),
-        ("{", "is no JSON"),
+        ('{"prompt": "A\t"}', "is no JSON (invalid control character at character 14)"),
         ("", "no prompts"),
-        ('{"prompt": "A b", "subject": "b", "target": "c", "occurrence": 0}', "occurrence"),
+        ('{"prompt": "A b", "subject": "b", "target": "c", "occurrence": 0}', "occurrence 0: "),
+        ('{"prompt": "A b", "subject": "b", "target": "c", "occurrence": 1.5}', "not 1.5"),
     ],
 )
 def test_bad_files_name_the_line(tmp_path, text, words):
@@ -181,6 +184,19 @@ def test_bad_files_name_the_line(tmp_path, text, words):
 def test_an_empty_subject_is_refused():
     with pytest.raises(UsageError, match="subject is empty"):
         Prompt("A", " ", "b")
+
+
+@pytest.mark.parametrize("occurrence", [0, -1])
+def test_occurrences_are_counted_from_1(occurrence):
+    with pytest.raises(UsageError, match=rf"occurrence {occurrence}: occurrences are counted from 1"):
+        Prompt("Bob met Bob there", "Bob", "and", occurrence=occurrence)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_files_of_prompts_as_windows_writes_them(tmp_path, encoding):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"prompt": "É b", "subject": "b", "target": "c"}\r\n', encoding=encoding)
+    assert read_prompts(path)[0].prompt == "É b"
 
 
 @pytest.mark.data

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from depthlaw.cli.app import main
-from depthlaw.errors import UsageError
+from depthlaw.errors import InputError, UsageError
 from depthlaw.interventions.grouping import in_groups
 from depthlaw.interventions.prompts import Prompt
 from depthlaw.interventions.trace import as_prompts, causal_trace
@@ -95,6 +95,13 @@ def test_a_result_shows_itself_in_a_notebook(stories):
     assert "Lily" in shown
 
 
+@pytest.mark.data
+def test_a_prompt_beyond_the_models_context_is_refused(stories):
+    long = Prompt("Tim saw a dog. " + "It was a big dog. " * 150 + "The dog was", "Tim", "happy", "long")
+    with pytest.raises(InputError, match=r"long: the prompt has \d{3,4} tokens .*; stories260K takes 512"):
+        causal_trace(stories, (PROMPTS[0], long), samples=1)
+
+
 def _parts(prompt):
     return prompt.prompt, prompt.subject, prompt.target
 
@@ -147,3 +154,7 @@ def test_the_command(capsys, tmp_path):
     assert main([*words, "--prompt", "A b c", "--subject", "x", "--target", "d"]) == 3
     assert "tokens: [" in capsys.readouterr().err
     assert main(words) == 2
+    assert "(--prompt and --subject and --target missing)" in capsys.readouterr().err
+    assert main([*words, "--prompt", "A b c", "--subject", "b", "--target", ""]) == 2
+    assert "the target is empty" in capsys.readouterr().err
+    assert main([*words, "--prompts", str(file), "--occurrence", "1"]) == 2

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from depthlaw.errors import InputError, UsageError
-from depthlaw.models import Roles, Tokens, adopt, load_model
+from depthlaw.models import Roles, Tokens, adopt, load_model, pretrained
 from depthlaw.models.load import locate
+from depthlaw.models.pretrained import refuse_other_weights
 
 LONG = [40, 3, 22, 90, 11, 54, 7, 29, 66, 13, 71]
 
@@ -18,6 +19,11 @@ def folder(make, tmp_path):
     """A saved tiny model without a tokenizer."""
     make("llama").save_pretrained(tmp_path / "model")
     return tmp_path / "model"
+
+
+def change(folder, **settings):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | settings))
 
 
 def test_a_folder_by_path_and_by_name(folder, monkeypatch):
@@ -51,8 +57,7 @@ def test_other_weights_have_another_identity(folder, make, tmp_path):
 
 
 def test_what_cannot_be_loaded_is_said_in_a_line_or_two(tmp_path, monkeypatch):
-    # The variable of the same name is read once, at import.
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.txt").touch()
     for name, said in (
@@ -65,6 +70,64 @@ def test_what_cannot_be_loaded_is_said_in_a_line_or_two(tmp_path, monkeypatch):
         assert len(str(caught.value).splitlines()) <= 3
     with pytest.raises(InputError, match=r"x\.gguf: there is no such file"):
         load_model(str(tmp_path / "x.gguf"))
+
+
+@pytest.mark.parametrize(
+    ("depth", "said"),
+    [
+        (5, r"model: the files lack 18 of the model's weights \(model\.layers\.3\.input_layernorm\.weight, "),
+        (1, r"model: the files hold 18 weights of blocks that the model does not have \(model\.layers\.1\."),
+    ],
+)
+def test_blocks_that_are_not_in_the_files_are_not_made_up(folder, depth, said, capfd):
+    change(folder, num_hidden_layers=depth)
+    with pytest.raises(InputError, match=said) as caught:
+        load_model(folder)
+    assert len(str(caught.value).splitlines()) == 2
+    assert capfd.readouterr().err == ""
+
+
+def test_weights_of_blocks_that_the_family_does_not_have(make, tmp_path):
+    make("qwen3").save_pretrained(tmp_path / "model")
+    change(tmp_path / "model", model_type="llama", architectures=["LlamaForCausalLM"])
+    with pytest.raises(InputError, match=r"model\.layers\.0\.self_attn\.k_norm\.weight"):
+        load_model(tmp_path / "model")
+
+
+def test_an_encoder_gets_no_made_up_head(tmp_path):
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(vocab_size=97, hidden_size=32, num_hidden_layers=2, num_attention_heads=4)
+    BertModel(config).save_pretrained(tmp_path / "model")
+    with pytest.raises(InputError, match=r"lack \d of the model's weights \(cls\.predictions"):
+        load_model(tmp_path / "model")
+
+
+def test_masks_in_old_files_and_other_heads_are_no_weights_of_blocks(make):
+    model = make("llama")
+    harmless = ["model.layers.1.self_attn.rotary_emb.inv_freq", "model.layers.0.attn.bias", "score.weight"]
+    refuse_other_weights("m", model, {"unexpected_keys": [*harmless, "vision.layers.7.weight"]})
+
+
+def test_damaged_files_are_said_in_two_lines(folder):
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-3000])
+    with pytest.raises(InputError, match=r"the model cannot be loaded: .*incomplete metadata") as caught:
+        load_model(folder)
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_a_model_of_the_hub_is_not_waited_for_where_there_is_no_connection(monkeypatch, tmp_path):
+    monkeypatch.setattr(pretrained, "why_not_reachable", lambda: "the hub cannot be reached (no answer)")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(InputError, match=r"not on this machine, and the hub cannot be reached") as caught:
+        load_model("nobody/no-such-model")
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_a_revision_is_not_one_of_a_folder(folder):
+    with pytest.raises(UsageError, match=r"revision main .* a folder here"):
+        load_model(folder, revision="main")
 
 
 def test_dtype_and_device_are_checked_first(folder):
@@ -84,9 +147,7 @@ def test_a_gguf_file_is_located_by_folder_and_name(tmp_path):
 
 def test_quantised_weights_without_their_library_are_a_clear_error(folder):
     pytest.importorskip("transformers")
-    config = json.loads((folder / "config.json").read_text())
-    config["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_4bit": True}
-    (folder / "config.json").write_text(json.dumps(config))
+    change(folder, quantization_config={"quant_method": "bitsandbytes", "load_in_4bit": True})
     with pytest.raises(InputError, match=r"bitsandbytes|quant"):
         load_model(folder)
 

@@ -7,7 +7,8 @@ import pytest
 transformers = pytest.importorskip("transformers")
 import torch  # noqa: E402
 
-from depthlaw.reproduce import fig2, hub, probe_inputs, probe_runs  # noqa: E402
+from depthlaw import hub  # noqa: E402
+from depthlaw.reproduce import fig2, probe_inputs, probe_runs  # noqa: E402
 from depthlaw.reproduce.outcome import Verdict  # noqa: E402
 from depthlaw.reproduce.paper import published  # noqa: E402
 

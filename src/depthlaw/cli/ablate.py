@@ -22,7 +22,7 @@ def ablate_command(
     model: str,
     /,
     *,
-    text: Annotated[str | None, Parameter(metavar="SOURCE")] = None,
+    text: Annotated[str | None, Parameter(metavar="SOURCE", allow_leading_hyphen=True)] = None,
     save: Annotated[Path | None, Parameter(metavar="DIR")] = None,
     config: Annotated[AblateConfig, SETTINGS] = DEFAULTS,
     file: ConfigFile = NO_FILE,

@@ -13,6 +13,12 @@ from depthlaw.interventions.ablate_config import AblateConfig
 OF_STUDENTS = ("depth", "rho", "replica", "temperature")
 OF_BOTH = ("plan", "samples", "seed")
 
+_WHY_NOT = {
+    "save": "Its students stay in their run; only a language model is saved with fewer blocks. Leave it out.",
+    "drop": 'To leave out K neighbouring blocks of a student: --plan "skip window K".',
+    "depth_law": "The depth term of a student is its own loss. Leave it out.",
+}
+
 
 def refuse_students(config: AblateConfig, model: str) -> None:
     """Refuse a choice of students where there are none.
@@ -43,7 +49,7 @@ def ablate_students(
     if said := [*given, *_set(config, only_models)]:
         raise UsageError(
             f"{_flag(said[0])} is for language models, and {folder} is a run of depthlaw lab.",
-            "Its students are tested on fresh inputs of their own task; leave it out.",
+            _WHY_NOT.get(said[0], "Its students are tested on fresh inputs of their own task; leave it out."),
         )
     from depthlaw.interventions.costs import COST_UNITS, plan_costs
     from depthlaw.interventions.generators import expand_plans

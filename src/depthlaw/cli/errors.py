@@ -73,6 +73,9 @@ def _usage(error: CycloptsError) -> list[str | None]:
         return [f'{verb}unexpected "{(error.unused_tokens or ["?"])[0]}".', help_line]
     if isinstance(error, MissingArgumentError) and type(error) is MissingArgumentError and error.argument:
         name = error.keyword or error.argument.name
+        needed, given = error.argument.token_count()[0], len(error.tokens_so_far)
+        if needed > 1 and given:
+            return [f"{verb}{name} needs {needed} values, not {given}.", help_line]
         return [
             f"{verb}{name} needs a value." if name.startswith("-") else f"{verb}{name} is missing.",
             help_line,

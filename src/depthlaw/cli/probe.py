@@ -19,7 +19,7 @@ def probe_command(
     model: str,
     /,
     *,
-    text: Annotated[str, Parameter(metavar="SOURCE")],
+    text: Annotated[str, Parameter(metavar="SOURCE", allow_leading_hyphen=True)],
     config: Annotated[ProbeConfig, SETTINGS] = DEFAULTS,
     file: ConfigFile = NO_FILE,
     output: Output = TO_TERMINAL,

@@ -47,25 +47,27 @@ def trace_command(
         Instead of these: JSON lines or a JSON list of prompts with subject and target, the public list of
         known facts too.
     """
-    from depthlaw.interventions.positions import place
     from depthlaw.interventions.prompts import Prompt, read_prompts
-    from depthlaw.interventions.trace import causal_trace
+    from depthlaw.interventions.trace import causal_trace, place_all
     from depthlaw.models.opening import language_model
     from depthlaw.report.trace import trace_payload, trace_text, write_trace
 
     if prompts is not None:
-        if prompt or subject or target:
-            raise UsageError("--prompts excludes --prompt, --subject and --target.")
+        if any(given is not None for given in (prompt, subject, target, occurrence)):
+            raise UsageError("--prompts excludes --prompt, --subject, --target and --occurrence.")
         chosen = read_prompts(prompts)
-    elif prompt and subject and target:
+    elif prompt is not None and subject is not None and target is not None:
         chosen = (Prompt(prompt, subject, target, occurrence=occurrence),)
     else:
+        given = {"--prompt": prompt, "--subject": subject, "--target": target}
+        missing = [flag for flag, value in given.items() if value is None]
         raise UsageError(
-            "what is to be traced?", "Give --prompt, --subject and --target, or a file with --prompts."
+            f"what is to be traced? ({' and '.join(missing)} missing)",
+            "Give --prompt, --subject and --target, or a file with --prompts.",
         )
     lm = language_model(model, config)
     if output.dry_run:
-        placed = [place(p, lm.tokenizer) for p in chosen[: config.limit]]
+        placed = place_all(lm, chosen[: config.limit], config)
         cells = sum(lm.depth * (p.predict + 1) * len(config.restore) for p in placed)
         steps = [f"restore {cells} states of {len(placed)} prompts in {config.samples} draws on {lm.name}"]
         output.emit_plan(config, steps)

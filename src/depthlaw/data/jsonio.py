@@ -78,3 +78,10 @@ def canonical_json(obj: Any) -> str:
         When ``obj`` holds something without a JSON form (see `plain`).
     """
     return json.dumps(plain(obj, nonfinite=str), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def json_fault(error: Exception) -> str:
+    """Say in a few words what is wrong with a line of JSON, and at which character of it."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg.removesuffix(' at').lower()} at character {error.colno}"
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -67,7 +67,8 @@ def open_text(
     ----------
     source
         A file (``.txt .jsonl .ndjson .json .parquet .csv .tsv``, plain or packed with gzip or zstd), a
-        folder of such files (searched through, read in the order of their names), ``-`` for standard input,
+        folder of such files (searched through, read in the order of their names), ``-`` for standard input
+        or a pipe's name (JSON lines or plain text),
         a Hugging Face data set (``hf:org/name``, or ``org/name`` when no such path exists), or a sequence of
         texts.
     text_column
@@ -85,7 +86,7 @@ def open_text(
     reader = RecordReader(text_column)
     if isinstance(source, str | os.PathLike):
         name = os.fspath(source)
-        if name == "-":
+        if name in ("-", "/dev/stdin"):
             return StreamText(sys.stdin.buffer, reader)
         if name.startswith("hf:") or (_HUB_ID.fullmatch(name) and not _is_local(name)):
             return HubText(name.removeprefix("hf:"), reader, dataset_config, split, revision)
@@ -94,6 +95,8 @@ def open_text(
             return FilesText(name, path, find_text_files(path), reader)
         if not path.exists():
             raise no_such_file(name, "A data set of the hub is written hf:org/name.")
+        if not path.is_file():  # a pipe under a name, as <(command) of a shell
+            return StreamText(open(path, "rb"), reader)
         return FilesText(name, path.parent, (path,), reader)
     if isinstance(source, Sequence) and not isinstance(source, bytes) and all(map(_is_text, source)):
         return MemoryText(tuple(source))
@@ -206,4 +209,8 @@ class StreamText:
         stream, self._stream = self._stream, None
         if stream is None:
             raise InputError("standard input can be read only once.", "Save it to a file and name that.")
-        yield from number(read_text_stream(stream, "stdin", self._reader), skip)
+        try:
+            yield from number(read_text_stream(stream, "stdin", self._reader), skip)
+        finally:
+            if stream is not sys.stdin.buffer:
+                stream.close()

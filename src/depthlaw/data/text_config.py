@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from depthlaw.data.bounds import check_counts
 from depthlaw.data.text import TextSource, open_text
+from depthlaw.data.text_hub import HubText
 from depthlaw.data.text_limit import Limit, parse_limit
+from depthlaw.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class TextConfig:
     Attributes
     ----------
     limit
-        How much text: "800", "800 documents" or "50k tokens"; all of it by default.
+        How much text: "800", "800 documents" or "50k tokens"; all of it by default. Documents are read whole.
     max_length
         Tokens kept of a document.
     bos
@@ -50,14 +52,30 @@ class TextConfig:
         return None if self.limit is None else parse_limit(self.limit)
 
     def open(self, text: Any) -> TextSource:
-        """Open a text as the settings say; one that is already open passes."""
+        """Open a text as the settings say; one that is already open passes.
+
+        Raises
+        ------
+        InputError
+            As `open_text`.
+        UsageError
+            As `open_text`, and for settings of the hub where the text is none of its data sets.
+        """
         if hasattr(text, "documents"):
             source: TextSource = text
             return source
-        return open_text(
+        opened = open_text(
             text,
             text_column=self.text_column,
             dataset_config=self.text_config,
             split=self.text_split,
             revision=self.text_revision,
         )
+        if not isinstance(opened, HubText):
+            for name in ("text_config", "text_split", "text_revision"):
+                if getattr(self, name) != getattr(TextConfig, name):
+                    raise UsageError(
+                        f"{name} is for data sets of the hub, and {opened.name} is none.",
+                        "Leave it out, or name the data set: hf:org/name.",
+                    )
+        return opened

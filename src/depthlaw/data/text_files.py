@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import json
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
-from depthlaw.data.text_records import Record, RecordReader
+from depthlaw.data.jsonio import json_fault
+from depthlaw.data.text_records import Record, RecordReader, whole_characters
 from depthlaw.data.text_retry import TRANSIENT_ERRNOS
 from depthlaw.errors import InputError, cannot_read
 
@@ -88,7 +91,7 @@ def read_text_file(path: Path, label: str, reader: RecordReader) -> Iterator[Rec
             if kind in (".csv", ".tsv"):
                 yield from _delimited(stream, label, reader, "\t" if kind == ".tsv" else ",")
             elif kind in (".jsonl", ".ndjson", ".json"):
-                yield from _json_lines(_lines(stream, label), label, reader)
+                yield from _json(_lines(stream, label), label, reader)
             elif kind == ".txt":
                 yield from _plain(_lines(stream, label), label)
             else:
@@ -111,31 +114,20 @@ def read_text_stream(stream: BinaryIO, label: str, reader: RecordReader) -> Iter
     InputError
         As `read_text_file`.
     """
-    lines = _lines(stream, label)
-    head: list[str] = []
-    for line in lines:
-        head.append(line)
-        if line.strip():
-            break
-
-    def again() -> Iterator[str]:
-        yield from head
-        yield from lines
-
-    is_json = bool(head) and head[-1].lstrip().startswith("{")
-    yield from _json_lines(again(), label, reader) if is_json else _plain(again(), label)
+    head, lines = _peek(_lines(stream, label))
+    is_json = head.lstrip().startswith("{")
+    yield from _json(lines, label, reader) if is_json else _plain(lines, label)
 
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading, unpacked when it is gzip or zstd, whatever its name."""
     with open(path, "rb") as file:
-        magic = file.read(4)
-        file.seek(0)
+        magic = file.peek(4)
         if magic.startswith(_GZIP):
             with gzip.open(file) as unpacked:
                 yield cast(BinaryIO, unpacked)
-        elif magic == _ZSTD:
+        elif magic.startswith(_ZSTD):
             import pyarrow as pa
 
             with pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd") as native:
@@ -146,6 +138,9 @@ def _unpacked(path: Path) -> Iterator[BinaryIO]:
 
 def _lines(stream: BinaryIO | IO[bytes], label: str) -> Iterator[str]:
     for count, line in enumerate(stream, 1):
+        if count == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            yield from _utf16_lines(chain([line], stream), label)
+            return
         try:
             yield (line.removeprefix(_BOM) if count == 1 else line).decode()
         except UnicodeDecodeError as error:
@@ -153,6 +148,21 @@ def _lines(stream: BinaryIO | IO[bytes], label: str) -> Iterator[str]:
                 f"{label}:{count}: is not UTF-8 (byte 0x{line[error.start]:02x}).",
                 "Convert the file to UTF-8 (iconv -f …).",
             ) from None
+
+
+def _utf16_lines(pieces: Iterable[bytes], label: str) -> Iterator[str]:
+    """Lines of UTF-16, which other programs mark at its beginning; bytes may be cut anywhere."""
+    decoder = codecs.getincrementaldecoder("utf-16")()
+    rest = ""
+    try:
+        for piece in pieces:
+            *whole, rest = (rest + decoder.decode(piece)).split("\n")
+            yield from (f"{line}\n" for line in whole)
+        rest += decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        raise InputError(f"{label}: is not UTF-16, as the file says of itself.", _DAMAGED) from None
+    if rest:
+        yield rest
 
 
 def _plain(lines: Iterator[str], label: str) -> Iterator[Record]:
@@ -170,23 +180,52 @@ def _plain(lines: Iterator[str], label: str) -> Iterator[Record]:
         yield Record(f"{label}:{begin}" if split else label, text)
 
 
-def _json_lines(lines: Iterator[str], label: str, reader: RecordReader) -> Iterator[Record]:
-    columns = None
-    for count, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+def _json(lines: Iterator[str], label: str, reader: RecordReader) -> Iterator[Record]:
+    """One object a line, or one list of objects or texts, told by its first character."""
+    columns, unit = None, "line"
+    head, lines = _peek(lines)
+    rows: Iterable[tuple[int, Any]] = _json_lines(lines, label)
+    if head.lstrip().startswith("["):
+        unit, rows = "entry", _json_list(lines, label)
+    for count, row in rows:
         where = f"{label}:{count}"
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            reason = str(error).partition(":")[0]
-            raise InputError(f"{where}: is not JSON ({reason}).", "Every line must be one object.") from None
+        if unit == "entry" and isinstance(row, str):
+            yield Record(where, whole_characters(row))
+            continue
         if not isinstance(row, dict):
-            raise InputError(
-                f"{where}: is JSON, but not an object with keys.", 'Every line must be like {"text": "…"}.'
-            )
+            said = f"{where}: is JSON, but not an object with keys."
+            raise InputError(said, f'Every {unit} must be like {{"text": "…"}}.')
         columns = columns or reader.columns(row, where)
         yield reader.record(row, columns, where)
+
+
+def _json_lines(lines: Iterator[str], label: str) -> Iterator[tuple[int, Any]]:
+    for count, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield count, json.loads(line)
+            except (ValueError, RecursionError) as error:
+                said = f"{label}:{count}: is not JSON ({json_fault(error)})."
+                raise InputError(said, "Every line must be one object.") from None
+
+
+def _json_list(lines: Iterator[str], label: str) -> Iterator[tuple[int, Any]]:
+    try:
+        yield from enumerate(json.loads("".join(lines)), 1)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        said = f"{label}:{line}: is not JSON ({json_fault(error)})."
+        raise InputError(said, "The file begins as a list; is it whole?") from None
+
+
+def _peek(lines: Iterator[str]) -> tuple[str, Iterator[str]]:
+    """Return the first line that is not blank, and all lines."""
+    head: list[str] = []
+    for line in lines:
+        head.append(line)
+        if line.strip():
+            break
+    return head[-1] if head else "", chain(head, lines)
 
 
 def _delimited(stream: IO[bytes], label: str, reader: RecordReader, delimiter: str) -> Iterator[Record]:

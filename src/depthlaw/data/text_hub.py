@@ -10,6 +10,7 @@ from typing import Any
 
 from depthlaw.data.text_records import Document, RecordReader
 from depthlaw.errors import InputError
+from depthlaw.hub import why_not_reachable
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,9 @@ class HubText:
                 f'{self.name}: reading data sets of the hub needs the package "datasets".',
                 "pip install datasets, or give a local file with --text.",
             ) from None
+        if not skip and (away := why_not_reachable()):
+            # The library would try for a long time; what was there a while ago may be worth that.
+            raise self._out_of_reach(away)
         try:
             rows = datasets.load_dataset(
                 self.dataset, self.config, split=self.split, revision=self.revision, streaming=True
@@ -74,10 +78,7 @@ class HubText:
         except ConnectionError as error:
             if skip:
                 raise  # it was there a while ago, and may be again
-            raise InputError(
-                f"{self.name}: the hub cannot be reached ({error}).",
-                "Check the connection and HF_HUB_OFFLINE, or give a local file with --text.",
-            ) from error
+            raise self._out_of_reach(f"the hub cannot be reached ({error})") from error
         except Exception as error:
             # Only looked up by name: the class exists where the package is installed.
             if type(error).__name__ == "DatasetNotFoundError":
@@ -96,3 +97,9 @@ class HubText:
             # Left open, its download threads keep the process from ending.
             if callable(close := getattr(iterator, "close", None)):
                 close()
+
+    def _out_of_reach(self, why: str) -> InputError:
+        return InputError(
+            f"{self.name}: {why}.",
+            "Check the connection and HF_HUB_OFFLINE, or give a local file with --text.",
+        )

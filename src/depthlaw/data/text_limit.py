@@ -1,11 +1,14 @@
-"""How much of a text to read: ``800 documents``, ``50k tokens``."""
+"""How much of a text to read: ``800 documents``, ``50k tokens``; and how little is too little."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from depthlaw.errors import UsageError
+from depthlaw.errors import Notice, UsageError
+
+LEAST_TOKENS = 100
+"""Tokens below which a text is too little for statements about a model; numbers are still given."""
 
 _FORM = re.compile(r"(\d+(?:[.,_]\d+)*)\s*([kmb]?)\s*([a-z]*)")
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
@@ -59,3 +62,11 @@ def parse_limit(text: str) -> Limit:
     if unit not in ("documents", "tokens") or count < 1 or count != int(count):
         raise wrong
     return Limit(**{unit: int(count)})
+
+
+def read_more(limit: Limit | None, tokens: int) -> tuple[Notice, ...]:
+    """Say so where documents, which are read whole, held a tenth more tokens than the limit."""
+    if limit is None or limit.tokens is None or tokens <= 1.1 * limit.tokens:
+        return ()
+    said = f"{tokens} tokens were read for a limit of {limit.tokens}: documents are read whole."
+    return (Notice("limit", said),)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from depthlaw.data.jsonio import json_fault
 from depthlaw.data.raw import Cells, RawTable, check_headers, from_records, object_cells
 from depthlaw.errors import InputError, Notice
 
@@ -180,7 +181,7 @@ def read_json_lines(text: str, source: str) -> RawTable:
             record = json.loads(content)
         except (ValueError, RecursionError) as error:
             record = None
-            faults[len(records)] = f"not JSON ({getattr(error, 'msg', 'nested too deeply')})"
+            faults[len(records)] = f"not JSON ({json_fault(error)})"
         else:
             if not isinstance(record, dict):
                 faults[len(records)] = "not a JSON object"

@@ -14,7 +14,8 @@ from depthlaw.data.store import Run, open_run
 from depthlaw.data.text import TextSource
 from depthlaw.data.text_batch import Batch
 from depthlaw.data.text_batches import Batching, read_batches
-from depthlaw.errors import InputError
+from depthlaw.data.text_limit import read_more
+from depthlaw.errors import InputError, Notice
 from depthlaw.interventions.ablate_config import AblateConfig
 from depthlaw.interventions.ablation import DOCUMENT_UNITS, PLAN_UNITS, Ablation
 from depthlaw.interventions.criteria import CriteriaSums, shuffled
@@ -132,6 +133,10 @@ def _pass(
         tokens += batch.n_tokens
         if progress is not None:
             progress(documents, tokens)
+    said = []
+    if length_of(lm, config) < config.max_length:
+        cut = f"documents are cut at {lm.context} tokens, the model's context, not at {config.max_length}."
+        said.append(Notice("context", cut))
     if criteria is None:
         raise InputError(f"{source.name}: no document has two tokens, so that there is nothing to measure.")
     return Ablation(
@@ -144,6 +149,7 @@ def _pass(
         criteria=criteria,
         depth_law=config.depth_law,
         drop=config.drop,
+        reading=(*said, *read_more(config.stop, tokens)),
     )
 
 

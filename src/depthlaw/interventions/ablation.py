@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from depthlaw.data.html import result_html
 from depthlaw.data.shown import Shown
+from depthlaw.data.text_limit import LEAST_TOKENS
 from depthlaw.errors import Notice
 from depthlaw.interventions.agreement import Agreement, rank_agreement, windows
 from depthlaw.interventions.averaging import Skips, Swaps, middle_skips, middle_swaps
@@ -73,6 +74,8 @@ class Ablation(Shown):
         c and α of the law that the prediction for skips uses.
     drop
         Blocks to leave out, when the best window was searched.
+    reading
+        What a reader must know of how the text was read.
     """
 
     model: str
@@ -84,6 +87,7 @@ class Ablation(Shown):
     criteria: CriteriaSums
     depth_law: tuple[float, float]
     drop: int | None = None
+    reading: tuple[Notice, ...] = ()
 
     @cached_property
     def _means(self) -> dict[str, ClusteredMean]:
@@ -109,6 +113,11 @@ class Ablation(Shown):
     def n_documents(self) -> int:
         """Documents they are of."""
         return int(self._means["intact_sum"].clusters[0])
+
+    @property
+    def enough(self) -> bool:
+        """Whether the text is long enough for statements about the model, see `LEAST_TOKENS`."""
+        return self.n_tokens >= LEAST_TOKENS
 
     @property
     def intact(self) -> float:
@@ -161,7 +170,7 @@ class Ablation(Shown):
 
     def agreement(self, size: int = 1) -> Agreement:
         """How far the criteria rank windows of ``size`` blocks alike."""
-        return rank_agreement(self.windows(size))
+        return rank_agreement(self.windows(size), known=self.enough)
 
     def _repr_html_(self) -> str:
         names = ("name", "order", "delta_ce", "delta_ce_stderr", "kl", "agreement")
@@ -174,7 +183,7 @@ class Ablation(Shown):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What a reader must know."""
-        said = []
+        said = list(self.reading)
         idle = (np.abs(self.delta_ce) <= NO_EFFECT) & (self.kl <= NO_EFFECT)
         for plan, nothing in zip(self.plans, idle, strict=True):
             if plan.is_identity(self.depth):
@@ -182,6 +191,12 @@ class Ablation(Shown):
             elif nothing:
                 message = f'plan "{plan.name}" ({plan.text()}) has no effect at all: take it for a bug first.'
                 said.append(Notice("no-effect", message))
+        if not self.enough:
+            message = (
+                f"{self.n_tokens} tokens are too little to rank blocks or to test averaging ({LEAST_TOKENS} "
+                "at least)."
+            )
+            said.append(Notice("few-tokens", message))
         if self.n_documents < 2:
             said.append(Notice("documents", "one document: no standard errors."))
         return tuple(said)

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from depthlaw.interventions.criteria import CriteriaSums
 from depthlaw.interventions.plan import Plan
 
+LEAST_PLACES = 5
+"""Places below which ranks agree or not by chance: of four, one order in 24 is any order."""
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -21,7 +24,8 @@ class Agreement:
     names
         Of the criteria.
     correlation
-        (criteria, criteria) float64; NaN where one is the same everywhere or not known.
+        (criteria, criteria) float64; NaN where one is the same everywhere or not known, and everywhere for
+        fewer than `LEAST_PLACES` places or a text that is too little.
     places
         Blocks or windows they rest on.
     """
@@ -64,18 +68,21 @@ def windows(
     return {**{name: values[places] for name, values in measured.items()}, **known}
 
 
-def rank_agreement(criteria: Mapping[str, NDArray[np.float64]]) -> Agreement:
+def rank_agreement(criteria: Mapping[str, NDArray[np.float64]], *, known: bool = True) -> Agreement:
     """Correlate ranks; ties share their mean rank.
 
     Parameters
     ----------
     criteria
         (places,) values by name; higher means that more is lost.
+    known
+        Whether the values rest on enough to be ranked.
     """
     names = tuple(criteria)
     ranks = np.stack([mean_ranks(np.asarray(criteria[name], dtype=np.float64)) for name in names])
     with np.errstate(invalid="ignore", divide="ignore"):
-        correlation = np.corrcoef(ranks) if ranks.shape[1] > 1 else np.full((len(names),) * 2, np.nan)
+        enough = known and ranks.shape[1] >= LEAST_PLACES
+        correlation = np.corrcoef(ranks) if enough else np.full((len(names),) * 2, np.nan)
     return Agreement(names, np.atleast_2d(correlation), ranks.shape[1])
 
 

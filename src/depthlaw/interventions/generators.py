@@ -49,7 +49,8 @@ def expand_plans(texts: Sequence[str], depth: int, *, samples: int = 5, seed: in
     for text in texts:
         words = " ".join(text.replace("--samples", " samples ").split()).casefold()
         plans += [parse_plan(text, depth)] if not words[:1].isalpha() else _named(words, depth, samples, seed)
-    return tuple(plans)
+    # The same order under the same name says the same twice, and costs twice.
+    return tuple(dict.fromkeys(plans))
 
 
 def _named(words: str, depth: int, samples: int, seed: int) -> list[Plan]:

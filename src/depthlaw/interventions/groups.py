@@ -6,10 +6,14 @@ blocks at a token whose effect, p(restored) − p(corrupted), is above half of t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+LEAST_DAMAGE = 0.01
+"""Probability that the noise must take from the target before states can bring it back."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,11 @@ class Group:
     mean: float
     peak: float
     fluctuation: float
+
+
+def is_damaged(clean: float, corrupted: float, stderr: float) -> bool:
+    """Whether noise lowered the target's probability: by `LEAST_DAMAGE`, and twice its error if known."""
+    return clean - corrupted >= max(LEAST_DAMAGE, 0.0 if math.isnan(stderr) else 2 * stderr)
 
 
 def find_groups(effect: NDArray[np.float64], share: float = 0.5) -> tuple[Group, ...]:

@@ -99,6 +99,9 @@ def _with_target(prompt: Prompt) -> tuple[str, Span]:
 
 def _find_subject(prompt: Prompt, text: str, words: Sequence[str]) -> Span:
     places = _occurrences(text, prompt.subject)
+    if not places and prompt.subject in prompt.prompt:
+        said = f'the subject "{prompt.subject}" is not before the target, with which the prompt ends'
+        raise _refusal(prompt, said, words)
     if not places:
         known = text.casefold().find(prompt.subject.casefold())
         other = text[known : known + len(prompt.subject)]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from depthlaw.data.jsonio import json_fault
+from depthlaw.data.text_readers import decode
 from depthlaw.errors import InputError, UsageError, cannot_read
 
 _TARGETS = ("target", "attribute", "object", "answer")
@@ -42,6 +44,8 @@ class Prompt:
         for name in ("prompt", "subject", "target"):
             if not getattr(self, name).strip():
                 raise UsageError(f"the {name} is empty.")
+        if self.occurrence is not None and self.occurrence < 1:
+            raise UsageError(f"occurrence {self.occurrence}: occurrences are counted from 1.")
 
 
 def read_prompts(path: str | Path, limit: int | None = None) -> tuple[Prompt, ...]:
@@ -62,9 +66,10 @@ def read_prompts(path: str | Path, limit: int | None = None) -> tuple[Prompt, ..
         When it cannot be read, naming the line or entry.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         raise cannot_read(path, error) from None
+    text = decode(data, str(path))
     prompts = [_prompt(entry, where) for where, entry in _entries(text, path)]
     if not prompts:
         raise InputError(f"{path}: there are no prompts in it.")
@@ -82,8 +87,8 @@ def _entries(text: str, path: str | Path) -> list[tuple[str, Any]]:
         if line.strip():
             try:
                 found.append((f"{path}:{number}", json.loads(line)))
-            except ValueError:
-                raise InputError(f"{path}:{number}: is no JSON.") from None
+            except ValueError as error:
+                raise InputError(f"{path}:{number}: is no JSON ({json_fault(error)}).") from None
     return found
 
 
@@ -98,12 +103,13 @@ def _prompt(entry: Any, where: str) -> Prompt:
         "subject": entry.get("subject"),
         "target": target,
     }
-    if missing := [name for name, value in values.items() if not isinstance(value, str)]:
-        have = ", ".join(map(str, entry))
-        raise InputError(f"{where}: no {missing[0]} (have: {have}).")
+    if wrong := [name for name, value in values.items() if not isinstance(value, str)]:
+        if values[wrong[0]] is not None:
+            raise InputError(f"{where}: the {wrong[0]} is {values[wrong[0]]!r}, not text.")
+        raise InputError(f"{where}: no {wrong[0]} (have: {', '.join(map(str, entry))}).")
     own = entry.get("id", entry.get("known_id"))
     occurrence = entry.get("occurrence")
-    if occurrence is not None and (not isinstance(occurrence, int) or occurrence < 1):
+    if occurrence is not None and type(occurrence) is not int:
         raise InputError(f"{where}: occurrence must be a whole number from 1, not {occurrence!r}.")
     name = where.rpartition("/")[2] if own is None else str(own)
     try:

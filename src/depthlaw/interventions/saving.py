@@ -15,6 +15,7 @@ from depthlaw.interventions.execution import run_plan
 from depthlaw.interventions.plan import Plan
 from depthlaw.models import LanguageModel, load_model
 from depthlaw.models.checks import check_tokens, difference
+from depthlaw.models.pretrained import quiet
 from depthlaw.models.writing import new_folder
 
 _TOKENS = 24
@@ -50,7 +51,8 @@ def save_plan(lm: LanguageModel, plan: Plan, folder: str | Path) -> Path:
     target = refuse_full(folder)
     with new_folder(target) as temporary:
         rebuilt = rebuild(lm, plan.executed)
-        rebuilt.save_pretrained(temporary, safe_serialization=True)
+        with quiet():
+            rebuilt.save_pretrained(temporary, safe_serialization=True)
         if lm.tokenizer is not None:
             lm.tokenizer.save_pretrained(temporary)
         gap = saved_difference(lm, plan, temporary)

@@ -13,10 +13,11 @@ from torch import Tensor
 
 from depthlaw.data.config import replaced, to_dict
 from depthlaw.data.store import Run, open_run
-from depthlaw.errors import Notice, UsageError
+from depthlaw.errors import InputError, Notice, UsageError
 from depthlaw.interventions.cells import cells_of, reads_of
 from depthlaw.interventions.corruption import draw, embeddings, spread
 from depthlaw.interventions.grouping import in_groups
+from depthlaw.interventions.groups import LEAST_DAMAGE, is_damaged
 from depthlaw.interventions.invariants import assert_invariants, tokens_needed
 from depthlaw.interventions.noise import Noise, parse_noise
 from depthlaw.interventions.passes import run_passes
@@ -78,7 +79,7 @@ def causal_trace(
     config = replaced(TraceConfig, config, settings)
     chosen = as_prompts(prompts, subject, target)[: config.limit]
     lm = language_model(model, config)
-    placed = [place(prompt, lm.tokenizer) for prompt in chosen]
+    placed = place_all(lm, chosen, config)
     if out is None:
         return _trace(lm, placed, config, None, progress)
     with open_run(
@@ -100,6 +101,26 @@ def causal_trace(
             if finish is not None:
                 finish(run, result)
         return result
+
+
+def place_all(lm: LanguageModel, prompts: Sequence[Prompt], config: TraceConfig) -> list[Placed]:
+    """Find subjects and targets of prompts among their tokens.
+
+    Raises
+    ------
+    InputError
+        When one of them cannot be placed, or has more tokens than the model has positions for.
+    """
+    placed = [place(prompt, lm.tokenizer) for prompt in prompts]
+    for p in placed:
+        needed = tokens_needed(p, reads_of(p, config.read)[-1])
+        if lm.context is not None and needed > lm.context:
+            name = f"{p.prompt.id}: " if p.prompt.id else ""
+            raise InputError(
+                f"{name}the prompt has {needed} tokens up to its target; {lm.name} takes {lm.context}.",
+                "Shorten it: what is cut off cannot be traced.",
+            )
+    return placed
 
 
 def as_prompts(
@@ -225,16 +246,14 @@ def _kept(run: Run | None, number: int) -> tuple[pa.Table, pa.Table] | None:
 def _notices(placed: Sequence[Placed], prompts: pa.Table, config: TraceConfig) -> tuple[Notice, ...]:
     said = [notice for p in placed for notice in p.notices]
     if config.read == "first" and (many := sum(len(p.target) > 1 for p in placed)):
-        message = f"{many} target(s) have several tokens; the first is read (--read all for all of them)."
+        which = "the target has" if len(placed) == 1 else f"{many} of {len(placed)} targets have"
+        message = f"{which} several tokens; the first is read (--read all for all of them)."
         said.append(Notice("target-tokens", message))
-    idle = sum(
-        clean <= corrupt
-        for clean, corrupt in zip(
-            prompts.column("p_clean").to_pylist(), prompts.column("p_corrupt").to_pylist(), strict=True
-        )
-    )
-    if idle:
-        message = f"in {idle} of {len(placed)} prompts the noise does not lower the target's probability."
+    names = ("p_clean", "p_corrupt", "p_corrupt_stderr")
+    if idle := sum(not is_damaged(*(row[name] for name in names)) for row in prompts.to_pylist()):
+        where = "" if len(placed) == 1 else f"in {idle} of {len(placed)} prompts "
+        little = f"does not lower the target's probability by {LEAST_DAMAGE} and by twice its error"
+        message = f"{where}the noise {little}: no groups."
         said.append(Notice("no-damage", message))
     if config.samples < 2:
         said.append(Notice("samples", "one draw: no standard errors."))

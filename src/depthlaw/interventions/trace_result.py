@@ -14,7 +14,7 @@ from depthlaw.data.html import result_html
 from depthlaw.data.shown import Shown
 from depthlaw.errors import Notice, UsageError, unknown_name
 from depthlaw.interventions.effects import Effects, average_effects
-from depthlaw.interventions.groups import Group, find_groups
+from depthlaw.interventions.groups import Group, find_groups, is_damaged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -115,8 +115,18 @@ class TraceResult(Shown):
         corrupted: float = self.rows[prompt]["p_corrupt"]
         return self.map(prompt, kind) - corrupted
 
+    def damaged(self, prompt: int = 0) -> bool:
+        """Whether the noise lowered the target's probability, see `is_damaged`."""
+        row = self.rows[prompt]
+        return is_damaged(row["p_clean"], row["p_corrupt"], row["p_corrupt_stderr"])
+
     def groups(self, prompt: int = 0, kind: str = "block") -> tuple[Group, ...]:
-        """Return the functional groups of one prompt; their tokens are columns of its map."""
+        """Return the functional groups of one prompt; their tokens are columns of its map.
+
+        None where the noise did no damage: what is not gone cannot be brought back.
+        """
+        if not self.damaged(prompt):
+            return ()
         return find_groups(self.effect(prompt, kind))
 
     def _repr_html_(self) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from depthlaw.errors import no_such_file
 from depthlaw.models.load import load_weights
+from depthlaw.models.pretrained import quiet
 from depthlaw.models.writing import new_folder
 
 
@@ -44,7 +45,8 @@ def convert_gguf(file: str | Path, folder: str | Path) -> Path:
     model.hf_quantizer = None  # type: ignore[assignment]
     model.is_quantized = False  # type: ignore[assignment]
     with new_folder(target) as temporary:
-        model.save_pretrained(temporary)  # type: ignore[operator]
+        with quiet():
+            model.save_pretrained(temporary)  # type: ignore[operator]
         if tokenizer is not None:
             tokenizer.save_pretrained(temporary)
     return target

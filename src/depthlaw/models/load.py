@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from depthlaw.errors import DepthlawError, InputError, UsageError, did_you_mean, no_such_file
+from depthlaw.errors import DepthlawError, InputError, UsageError, no_such_file
 from depthlaw.models.checks import Checks, check, check_tokens
 from depthlaw.models.language_model import LanguageModel
+from depthlaw.models.pretrained import MODEL_IS, from_pretrained
 from depthlaw.models.roles import Observation, Roles, find_roles, observe
 from depthlaw.models.tail import learn_tail
 from depthlaw.places import model_folders
@@ -27,7 +25,6 @@ DTYPES = {
     "float64": torch.float64,
 }
 _CONFIGS = ("config.json", "adapter_config.json")
-_MODEL_IS = "A model is its folder, a .gguf file, a name in $DEPTHLAW_MODELS or a model id of the hub."
 
 
 def load_model(
@@ -47,7 +44,7 @@ def load_model(
         A folder, a GGUF file, the name of a folder in ``$DEPTHLAW_MODELS`` or in ``models`` of
         ``$DEPTHLAW_CACHE``, or a model id of the hub.
     revision
-        Branch, tag or commit on the hub.
+        Branch, tag or commit on the hub; refused for what lies here.
     dtype
         ``auto`` takes the dtype of the stored weights; else ``float32``, ``bfloat16``, ``float16`` or
         ``float64``.
@@ -61,7 +58,8 @@ def load_model(
     Raises
     ------
     InputError
-        When it cannot be loaded, its layout is not recognised, or a check fails.
+        When it cannot be loaded, its files lack weights or hold those of other blocks, its layout is not
+        recognised, or a check fails.
     UsageError
         For an unknown dtype or device.
     """
@@ -88,14 +86,18 @@ def load_weights(
     InputError
         When they cannot be loaded.
     UsageError
-        For an unknown dtype.
+        For an unknown dtype, or a revision of what lies here.
     """
     arguments: dict[str, Any] = {"dtype": _dtype(dtype)}
     place, gguf = locate(name)
+    if revision is not None and Path(place).exists():
+        raise UsageError(
+            f"revision {revision} chooses a version on the hub, and {name} is a folder here.", "Leave it out."
+        )
     for key, value in (("revision", revision), ("gguf_file", gguf), ("device_map", device_map)):
         if value is not None:
             arguments[key] = value
-    return _from_pretrained(name, place, arguments)
+    return from_pretrained(name, place, arguments)
 
 
 def adopt(
@@ -162,62 +164,10 @@ def locate(name: str) -> tuple[str, str | None]:
             raise no_such_file(name)
         return str(path.parent), path.name
     if path.is_file():
-        raise InputError(f"{name}: is a file, and no model.", _MODEL_IS)
+        raise InputError(f"{name}: is a file, and no model.", MODEL_IS)
     if path.is_dir() and not any((path / config).is_file() for config in _CONFIGS):
-        raise InputError(f"{name}: this folder holds no model (no {_CONFIGS[0]}).", _MODEL_IS)
+        raise InputError(f"{name}: this folder holds no model (no {_CONFIGS[0]}).", MODEL_IS)
     return (str(path) if path.exists() else name), None
-
-
-def _from_pretrained(name: str, place: str, arguments: dict[str, Any]) -> tuple[nn.Module, Any]:
-    try:
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-    except ImportError:
-        raise InputError(
-            "language models need transformers.", 'Install it with: pip install "depthlaw[llm]"'
-        ) from None
-    kept = {key: arguments[key] for key in ("revision", "gguf_file") if key in arguments}
-    try:
-        with _no_bars_in_logs():
-            loaded = AutoModelForCausalLM.from_pretrained(place, trust_remote_code=False, **arguments)
-    except ImportError as error:
-        # Quantised weights and device maps need libraries of their own.
-        raise InputError(
-            f"{name}: {_line(error)}", "Install that library, or name unquantised weights."
-        ) from error
-    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
-        raise InputError(f"{name}: the model cannot be loaded: {_line(error)}", _advice(name)) from error
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False, **kept)
-    except (OSError, ValueError, ImportError, KeyError, TypeError):
-        # Token ids can be given directly; who needs the tokenizer says so.
-        tokenizer = None
-    return loaded, tokenizer
-
-
-@contextmanager
-def _no_bars_in_logs() -> Iterator[None]:
-    """Keep transformers' progress bars off anything but a terminal."""
-    from transformers.utils import logging
-
-    if sys.stderr.isatty() or not logging.is_progress_bar_enabled():
-        yield
-        return
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        logging.enable_progress_bar()  # type: ignore[no-untyped-call]
-
-
-def _advice(name: str) -> str:
-    known = [path.name for root in model_folders() if root.is_dir() for path in root.iterdir()]
-    near = did_you_mean(name, known)
-    return _MODEL_IS if near is None else f"Did you mean {near}?"
-
-
-def _line(error: BaseException) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 240 else f"{text[:239]}…"
 
 
 def _dtype(name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from depthlaw.plots.style import FIT, MUTED, POINTS, SECOND
+from depthlaw.plots.style import FIT, MUTED, POINTS, SECOND, scale_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def draw_costs(
     if predicted is not None:
         ax.axhline(predicted, color=MUTED, ls="--", lw=1.0, label="skip, if averaging")
     if len(values) and values.min() > 0:
-        ax.set_yscale("log")
+        scale_axis(ax, "y")
     else:
         # The ends cost far more than the middle, and a repeat may help.
         ax.set_yscale("symlog", linthresh=0.01)
@@ -73,9 +73,9 @@ def draw_swaps(
     ax.plot(x, y[0] * (2 * x - 1) / (2 * x[0] - 1), ls="--", lw=1.2, color=MUTED, label="averaging: 2d − 1")
     ax.plot(x, y[0] * (x / x[0]) ** 4, ls=":", lw=1.2, color=SECOND, label="smooth flow: d⁴")
     ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
     # The flow leaves the figure; what was measured decides its range.
     ax.set_ylim(y.min() / 2, max(y.max(), y[0] * (2 * x[-1] - 1)) * 3)
+    scale_axis(ax, "y")
     ax.set_xticks(x, [f"{value:g}" for value in x])
     ax.set_xlabel("distance of the swapped blocks")
     ax.set_ylabel(what)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from depthlaw.data.numbers import count_of
+from depthlaw.data.text_limit import LEAST_TOKENS
+
 if TYPE_CHECKING:
     from depthlaw.probe.result import ProbeResult
 
@@ -26,7 +29,8 @@ class Findings:
     middle_update
         Mean theta_update between blocks of the middle.
     alignment
-        ``aligned``, ``partly aligned`` or ``far from aligned``; ``None`` when there are no two updates.
+        ``aligned``, ``partly aligned`` or ``far from aligned``; ``None`` when there are no two updates, or
+        fewer than `LEAST_TOKENS` tokens that count.
     early_share, early_share_low, early_share_high
         Share of tokens in the cluster that stops early, with its interval; NaN when the data do not support a
         second cluster.
@@ -57,7 +61,7 @@ def findings(result: ProbeResult) -> Findings:
         middle=result.middle(),
         last=float(theta[-1]),
         middle_update=between,
-        alignment=_alignment(between),
+        alignment=_alignment(between) if result.n_counted >= LEAST_TOKENS else None,
         early_share=math.nan if early is None else early.share.value,
         early_share_low=math.nan if early is None else early.share.low,
         early_share_high=math.nan if early is None else early.share.high,
@@ -65,25 +69,46 @@ def findings(result: ProbeResult) -> Findings:
     )
 
 
-def sentences(result: ProbeResult) -> tuple[str, ...]:
-    """Return the three sentences; fewer for a model too shallow to have a middle."""
+def statements(result: ProbeResult) -> dict[str, str]:
+    """Return the sentences by subject: ``ends``, ``updates`` and ``early``; fewer for a model too shallow.
+
+    Of fewer than `LEAST_TOKENS` tokens that count nothing is said but that, as ``text``.
+    """
+    if result.n_counted < LEAST_TOKENS:
+        few = f"{count_of(result.n_counted, 'token')} of {LEAST_TOKENS} at least"
+        return {"text": f"Too little text for statements: {few}."}
     found = findings(result)
-    said = []
+    said = {}
     if not math.isnan(found.middle):
-        ratio = min(found.first, found.last) / found.middle if found.middle else math.inf
-        verdict = "more than" if ratio > 1.25 else "about as much as" if ratio > 0.8 else "not more than"
-        said.append(
-            f"Ends and middle: the first block turns the state by {found.first:.2f} rad and the last by "
-            f"{found.last:.2f}, {verdict} the blocks between ({found.middle:.2f} on average)."
-        )
+        said["ends"] = _ends(found)
     if found.alignment is not None:
-        said.append(
+        said["updates"] = (
             f"Neighbouring updates are {found.alignment}: {found.middle_update:.2f} rad apart on average "
             f"(0 is aligned, {math.pi / 2:.2f} unrelated)."
         )
     if result.trajectories is not None:
-        said.append(f"Early stoppers: {result.trajectories.statement}")
-    return tuple(said)
+        said["early"] = f"Early stoppers: {result.trajectories.statement}"
+    return said
+
+
+def sentences(result: ProbeResult, *subjects: str) -> tuple[str, ...]:
+    """Return the sentences on ``subjects``, as `statements` names them; on all without any."""
+    return tuple(line for subject, line in statements(result).items() if subject in (subjects or (subject,)))
+
+
+def _ends(found: Findings) -> str:
+    first, last = (_against(end, found.middle) for end in (found.first, found.last))
+    said = f"Ends and middle: the first block turns the state by {found.first:.2f} rad"
+    between = f"the blocks between ({found.middle:.2f} on average)"
+    if first == last:
+        return f"{said} and the last by {found.last:.2f}, {first} {between}."
+    return f"{said}, {first} {between}; the last by {found.last:.2f}, {last} they do."
+
+
+def _against(end: float, middle: float) -> str:
+    if end > 1.25 * middle:
+        return "more than"
+    return "about as much as" if end > 0.8 * middle else "less than"
 
 
 def _alignment(angle: float) -> str | None:

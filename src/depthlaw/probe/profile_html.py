@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import TYPE_CHECKING
 
+from depthlaw.data.numbers import count_of
 from depthlaw.probe.findings import sentences
 
 if TYPE_CHECKING:
@@ -23,12 +25,17 @@ def profile_html(result: ProbeResult) -> str:
         width = round(100 * theta[layer] / most)
         bar = f'<div style="background:#4878a8;height:0.8em;width:{width}px"></div>'
         rows.append(
-            f"<tr><td>{layer + 1}</td><td>{theta[layer]:.3f} ± {error[layer]:.3f}</td>"
+            f"<tr><td>{layer + 1}</td><td>{theta[layer]:.3f} ± {_fixed(error[layer])}</td>"
             f'<td style="text-align:left">{bar}</td><td>{between}</td><td>{norms[layer + 1]:.4g}</td></tr>'
         )
     said = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences(result))
+    counts = f"{count_of(result.n_documents, 'document')}, {count_of(result.n_counted, 'token')}"
     return (
-        f"<p><b>{escape(result.model)}</b> on {escape(result.text)}: {result.n_documents} documents, "
-        f"{result.n_counted} tokens</p><table><tr><th>block</th><th>θ state (rad)</th><th></th>"
+        f"<p><b>{escape(result.model)}</b> on {escape(result.text)}: {counts}</p>"
+        "<table><tr><th>block</th><th>θ state (rad)</th><th></th>"
         f"<th>θ update</th><th>norm after</th></tr>{''.join(rows)}</table><ul>{said}</ul>"
     )
+
+
+def _fixed(value: float) -> str:
+    return "—" if math.isnan(value) else f"{value:.3f}"

@@ -14,6 +14,7 @@ from depthlaw.data.store import Run, open_run
 from depthlaw.data.text import TextSource
 from depthlaw.data.text_batch import Batch, Position
 from depthlaw.data.text_batches import Batching, read_batches
+from depthlaw.data.text_limit import read_more
 from depthlaw.errors import InputError, Notice
 from depthlaw.models import LanguageModel
 from depthlaw.models.opening import identity_of_weights, language_model, recorded
@@ -255,7 +256,7 @@ def _result(
         summary=table,
         stopping=summary.stopping(),
         gathered=gathered,
-        notices=(*notices, *_nonfinite(table)),
+        notices=(*notices, *read_more(config.stop, position.tokens), *_nonfinite(table)),
         folder=None if run is None else run.folder,
         kept=keeper.table() if run is None else None,
     )

@@ -28,7 +28,8 @@ def token_table(seen: Seen) -> pa.Table:
         "is_special": pa.array(seen.is_special),
     }
     for name in QUANTITIES:
-        if name in seen.columns:
+        # One block has no two updates: a list of none is no column.
+        if name in seen.columns and seen.columns[name].size:
             values = seen.columns[name]
             flat = pa.array(values.ravel(), type=pa.float32())
             layered = values.ndim == 2

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depthlaw.data.numbers import count_of
+from depthlaw.interventions.agreement import LEAST_PLACES
 from depthlaw.interventions.averaging import STUDENTS, SWAP_IF_AVERAGING, SWAP_IF_FLOW
 from depthlaw.interventions.pruning import Drop, best_drop, mergekit_yaml
 from depthlaw.report.text import number, table
@@ -39,15 +41,15 @@ def ablate_text(result: Ablation) -> str:
         for row in result.to_table().to_pylist()
     ]
     text = (
-        f"{result.model}: {result.depth} blocks, {result.dtype} · {result.text}: "
-        f"{result.n_documents} documents, {result.n_tokens} tokens; "
+        f"{result.model}: {count_of(result.depth, 'block')}, {result.dtype} · {result.text}: "
+        f"{count_of(result.n_documents, 'document')}, {count_of(result.n_tokens, 'token')}; "
         f"intact {number(result.intact)} nats per token\n"
         "Blocks count from 0; both ends of a range run.\n\n"
     )
     text += table(rows, _HEAD)
-    text += "".join(
-        f"\n{part}" for part in (agreement_text(result.agreement(1)), averaging_text(result)) if part
-    )
+    if result.enough:
+        parts = (agreement_text(result.agreement(1)), averaging_text(result))
+        text += "".join(f"\n{part}" for part in parts if part)
     if result.drop is not None:
         text += f"\n{drop_text(result, best_drop(result, result.drop))}"
     notices = "".join(f"note: {notice.message}\n" for notice in result.notices)
@@ -58,6 +60,8 @@ def agreement_text(agreement: Agreement) -> str:
     """How far measured costs and criteria rank the blocks alike; empty when single skips were not all run."""
     if not {"delta_ce", "delta_loss"} & set(agreement.names):
         return ""
+    if agreement.places < LEAST_PLACES:
+        return f"no rank correlation: {agreement.places} single skips, of {LEAST_PLACES} at least\n"
     names = [name.replace("_", " ").replace("one minus cka", "1 − CKA") for name in agreement.names]
     rows = [
         [name, *(number(float(value), digits=2) for value in values)]
@@ -72,13 +76,14 @@ def averaging_text(result: Ablation) -> str:
     if (skips := result.skips) is not None:
         c, alpha = result.depth_law
         lines += [
-            f"skipping one of {skips.blocks} middle blocks costs {number(skips.mean, digits=3)} nats on "
-            f"average (median {number(skips.median, digits=3)}, {number(skips.lowest, digits=2)} to "
-            f"{number(skips.highest, digits=2)}; sd/mean {number(skips.variation, digits=2)})",
-            f"  averaging predicts {number(skips.predicted, digits=2)}, evenly: the depth term "
-            f"{number(c, digits=3)}·ℓ^-{number(alpha, digits=3)} = {number(skips.depth_term, digits=2)} "
-            "for one block less, retrained",
-            f"  averaging students of the laboratory, not retrained: {STUDENTS}",
+            f"skipping one of {skips.blocks} middle blocks costs {number(skips.mean, digits=3)} nats "
+            "on average",
+            f"  median {number(skips.median, digits=3)}, {number(skips.lowest, digits=2)} to "
+            f"{number(skips.highest, digits=2)}; sd/mean {number(skips.variation, digits=2)}",
+            f"  averaging predicts {number(skips.predicted, digits=2)}, evenly, for one block less, "
+            "retrained; the depth term",
+            f"  is {number(c, digits=3)}·ℓ^-{number(alpha, digits=3)} = {number(skips.depth_term, digits=2)}",
+            *students_lines("of the laboratory"),
         ]
     swaps = result.swaps
     if swaps is not None and skips is not None and 1 in swaps.distances:
@@ -86,6 +91,12 @@ def averaging_text(result: Ablation) -> str:
     if swaps is not None:
         lines += swaps_lines(swaps, "KL")
     return "".join(f"{line}\n" for line in lines)
+
+
+def students_lines(which: str) -> list[str]:
+    """What averaging students showed, in lines that a terminal holds."""
+    costs, swap = STUDENTS.rsplit("; ", 1)
+    return [f"  averaging students {which}, not retrained:", f"    {costs};", f"    {swap}"]
 
 
 def swaps_lines(swaps: Swaps, what: str) -> list[str]:

@@ -6,8 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from depthlaw.errors import Notice
-from depthlaw.interventions.averaging import STUDENTS
-from depthlaw.report.ablate import agreement_text, costs_by_place, neighbours_text, swaps_lines
+from depthlaw.report.ablate import (
+    agreement_text,
+    costs_by_place,
+    neighbours_text,
+    students_lines,
+    swaps_lines,
+)
 from depthlaw.report.text import number, table
 
 if TYPE_CHECKING:
@@ -123,11 +128,11 @@ def averaging_text(costs: PlanCosts, loss: str) -> str:
         relative = [number(value / costs.intact, digits=3) for value in (skips.mean, skips.median)]
         ends = [number(value / costs.intact, digits=2) for value in (skips.lowest, skips.highest)]
         lines += [
-            f"skipping one of {skips.blocks} middle blocks costs {relative[0]} times the loss on average "
-            f"(median {relative[1]}, {ends[0]} to {ends[1]}; sd/mean {number(skips.variation, digits=2)})",
-            f"  averaging predicts {number(skips.predicted / costs.intact, digits=2)}, evenly: 1/(ℓ − 1) of "
-            "the loss, for one block less, retrained",
-            f"  averaging students of 6,000 steps, not retrained: {STUDENTS}",
+            f"skipping one of {skips.blocks} middle blocks costs {relative[0]} times the loss on average",
+            f"  median {relative[1]}, {ends[0]} to {ends[1]}; sd/mean {number(skips.variation, digits=2)}",
+            f"  averaging predicts {number(skips.predicted / costs.intact, digits=2)}, evenly, for one "
+            "block less, retrained: 1/(ℓ − 1) of it",
+            *students_lines("of 6,000 steps"),
         ]
     if swaps is not None and skips is not None and 1 in swaps.distances:
         lines.append(neighbours_text(costs.plans, costs.cost, costs.depth, skips.mean))

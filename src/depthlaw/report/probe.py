@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from depthlaw.data.numbers import count_of
 from depthlaw.probe.columns import QUANTITIES
 from depthlaw.probe.findings import findings, sentences
-from depthlaw.report.text import table
+from depthlaw.report.text import NONE, table
 
 if TYPE_CHECKING:
     from depthlaw.probe.result import ProbeResult
@@ -29,23 +31,24 @@ def probe_text(result: ProbeResult) -> str:
         row = [
             str(layer + 1),
             f"{theta[layer]:.3f}",
-            f"{error[layer]:.3f}",
+            NONE if math.isnan(error[layer]) else f"{error[layer]:.3f}",
             bar(theta[layer] / most),
             f"{update[layer]:.3f}" if layer < len(update) else "",
             f"{step[layer]:.3g}",
             f"{norm[layer + 1]:.4g}",
         ]
         rows.append([*row, f"{lens[layer]:.3f}"] if lens is not None else row)
-    said = "\n".join(sentences(result))
+    said = "".join(f"\n{sentence}" for sentence in sentences(result))
     notices = "".join(f"note: {notice.message}\n" for notice in result.notices)
-    return f"{headline(result)}\n\n{table(rows, header)}\n{said}\n{notices}"
+    return f"{headline(result)}\n\n{table(rows, header)}{said}\n{notices}"
 
 
 def headline(result: ProbeResult) -> str:
     """Return one line on what was measured."""
+    shape = f"{count_of(result.depth, 'block')} × {result.width}, {result.dtype}"
     return (
-        f"{result.model}: {result.depth} blocks × {result.width}, {result.dtype} · {result.text}: "
-        f"{result.n_documents} documents, {result.n_counted} tokens counted"
+        f"{result.model}: {shape} · {result.text}: "
+        f"{count_of(result.n_documents, 'document')}, {count_of(result.n_counted, 'token')} counted"
     )
 
 

@@ -73,7 +73,8 @@ def _kind_text(result: TraceResult, row: dict[str, Any], kind: str) -> str:
     groups = result.groups(row["prompt"], kind)
     head = ["token", "best block", "l/ℓ", "p(target)", "±"]
     words = [row["words"][at].strip() for at in tokens]
-    return f"restored {kind} output\n{table(cells, head)}\n{groups_text(groups, words)}\n"
+    text = f"restored {kind} output\n{table(cells, head)}\n"
+    return f"{text}{groups_text(groups, words)}\n" if result.damaged(row["prompt"]) else text
 
 
 def groups_text(groups: Sequence[Group], words: Sequence[str]) -> str:

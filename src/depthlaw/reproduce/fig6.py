@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from depthlaw.errors import InputError
+from depthlaw.hub import why_not_reachable
 from depthlaw.reproduce.captions import caption
-from depthlaw.reproduce.hub import why_not_reachable
 from depthlaw.reproduce.outcome import Comparison, Outcome, OutcomeFigure, OutcomeTable, compare
 from depthlaw.reproduce.paper import published
 from depthlaw.reproduce.probe_inputs import own

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from depthlaw.hub import kept_by_the_hub, why_not_reachable
 from depthlaw.places import model_folders
-from depthlaw.reproduce.hub import kept_by_the_hub, why_not_reachable
 from depthlaw.reproduce.registry import Scale
 from depthlaw.reproduce.stand_in import local_models, local_text, size_of
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import urllib.error
 import urllib.request
 from functools import cache
@@ -11,17 +12,20 @@ from pathlib import Path
 from threading import Thread
 
 TIMEOUT_S = 4.0
+_REMEMBERED_S = 60  # a notebook outlives a lost connection
 
 
 def why_not_reachable() -> str:
     """Say why the hub cannot be reached; empty when it can. Never asks with ``HF_HUB_OFFLINE=1``."""
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
         return "HF_HUB_OFFLINE is set"
-    return _ask(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+    return _ask(
+        os.environ.get("HF_ENDPOINT") or "https://huggingface.co", int(time.monotonic() // _REMEMBERED_S)
+    )
 
 
 @cache
-def _ask(endpoint: str) -> str:
+def _ask(endpoint: str, minute: int) -> str:
     reasons = [f"no answer within {TIMEOUT_S:.0f} s"]
 
     def ask() -> None:

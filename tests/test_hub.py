@@ -9,7 +9,7 @@ import urllib.error
 
 import pytest
 
-from depthlaw.reproduce import hub
+from depthlaw import hub
 
 
 @pytest.fixture(autouse=True)
