@@ -34,7 +34,7 @@ error, so that `depthlaw … > file` and `depthlaw … --json | jq` give the res
 | 2 | a flag, a name or a setting that cannot be meant |
 | 3 | a file that cannot be read or written, a table with bad rows, or a difference that `--check` found |
 | 4 | the fit did not converge, or the table does not determine what was asked; the rest is printed |
-| 130 | interrupted; what was finished is kept |
+| 130 | interrupted; what was finished stays in the folder of `--out` |
 
 ## Settings from a file
 

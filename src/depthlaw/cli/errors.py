@@ -35,12 +35,14 @@ def explain(error: BaseException, *, traceback: bool = False) -> str:
     traceback
         Whether to put the Python traceback before them.
     """
+    lines: list[str | None]
     if isinstance(error, DepthlawError):
         lines = [error.message, error.hint]
     elif isinstance(error, CycloptsError):
         lines = _usage(error)
     elif isinstance(error, KeyboardInterrupt):
-        lines = ["interrupted; what was finished is kept.", None]
+        kept = getattr(error, "__notes__", [])  # by the run folders that were open, see `open_run`
+        lines = ["interrupted." if kept else "interrupted; nothing is kept.", *kept[:2]]
     else:
         lines = [
             f"internal error: {_one_line(error)}{_place(error)}",

@@ -14,6 +14,11 @@ from depthlaw.lab.config import LabConfig
 
 DEFAULTS = LabConfig()
 
+LONG = 120.0
+"""Seconds from which losing the work is worth a word."""
+_WORTH_TIMING = 1e12
+"""Floating-point operations that take seconds anywhere; less is not timed."""
+
 
 def fill_from_preset(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
     """Give every setting that neither a flag nor a file has the value of the preset that is named.
@@ -55,7 +60,8 @@ def lab_command(
     """Train residual networks on teachers whose blocks are independent, equal or in between.
 
     One teacher serves all depths and temperatures of a replicate, and its students are trained side by side.
-    With --out a run can be interrupted at any moment; the same command goes on, bit for bit. Exits with 3
+    With --out a run can be interrupted at any moment; the same command goes on, bit for bit. Without it
+    nothing is kept, and what will take minutes says so before it starts. Exits with 3
     when a student diverged (the others are trained to the end), with 130 when interrupted. A student that
     ends worse than untrained is a note.
 
@@ -71,6 +77,8 @@ def lab_command(
         output.emit_plan(config, plan_lines(config))
         return ExitCode.DONE
 
+    if output.out is None:
+        _note_if_long(config)
     from depthlaw.cli.lab_progress import shown_progress
     from depthlaw.lab.experiment import execute, run_options
     from depthlaw.lab.exponents import exponents, steps_tested
@@ -89,3 +97,19 @@ def lab_command(
             note(f"wrote {run.folder}")
     output.emit(lab_payload(result, found, prints), lab_text(result, found, prints))
     return ExitCode.FAILED if result.diverged else ExitCode.DONE
+
+
+def _note_if_long(config: LabConfig) -> None:
+    """Say before long work that an interruption loses it."""
+    from depthlaw.lab.plan import cost, seconds_per_step
+    from depthlaw.report.lab import duration
+
+    found = cost(config)
+    if found.flops < _WORTH_TIMING:
+        return
+    total = seconds_per_step(config)[0] * config.steps * found.tasks
+    if total >= LONG:
+        note(
+            f"note: this takes about {duration(total)} here, and nothing is kept if it is interrupted: "
+            "--out DIR keeps it."
+        )

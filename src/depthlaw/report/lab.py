@@ -26,7 +26,7 @@ def plan_lines(config: LabConfig) -> list[str]:
         f"a step: {found.passes} block passes of {config.batch} samples, {found.step_flops / 1e9:.3g} GFLOP; "
         f"in all {config.steps} steps a task, {found.flops:.3g} FLOP",
         f"{found.parameters:,} parameters in training, about {found.memory_bytes / 1e6:.0f} MB",
-        f"engine {engine}: {1e3 * each:.0f} ms a step here, {_duration(total)} in all",
+        f"engine {engine}: {1e3 * each:.0f} ms a step here, {duration(total)} in all",
     ]
 
 
@@ -100,7 +100,8 @@ def _cell(value: float | int | None) -> str:
     return number(value)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Write a time in the unit that suits it: ``0.4 s``, ``12 min``, ``1.5 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
