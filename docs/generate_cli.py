@@ -41,6 +41,10 @@ error, so that `depthlaw … > file` and `depthlaw … --json | jq` give the res
 `--config FILE` reads the settings of a command from a TOML file, under the names they have in Python;
 flags win over the file, the file over the defaults. `--dry-run` prints such a file with every setting in it.
 
+## Numbers and paths
+
+Numbers may be written `10k`, `350M`, `7B` or `1e3`, whole ones too. A path may begin with `~`, also in `--out=~/runs`.
+
 ## Environment variables
 
 | variable | meaning |

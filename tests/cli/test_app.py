@@ -86,11 +86,11 @@ def test_a_command_line_that_cannot_be_meant_is_exit_2(argv: list[str], said: st
         (["runs.csv", "--starts"], "depthlaw: try: --starts needs a value."),
         (
             ["runs.csv", "--starts", "1.5"],
-            'depthlaw: try: invalid value for --starts: unable to convert "1.5"',
+            'depthlaw: try: --starts takes a whole number, not "1.5".\nFor example 1000, 10k or 1e3.\n',
         ),
-        (["runs.csv", "--starts", "many"], "depthlaw: try: invalid value for --starts"),
-        (["runs.csv", "--sizes", "1", "2.0"], "depthlaw: try: invalid value for --sizes"),
-        (["runs.csv", "--batch", "2.5"], "depthlaw: try: invalid value for --batch"),
+        (["runs.csv", "--starts", "many"], "depthlaw: try: --starts takes a whole number, not"),
+        (["runs.csv", "--sizes", "1", "2.0"], "depthlaw: try: --sizes takes a whole number, not"),
+        (["runs.csv", "--batch", "2.5"], "depthlaw: try: --batch takes a whole number, not"),
         (
             ["runs.csv", "--starts", "1", "--starts", "2"],
             "depthlaw: try: parameter --starts specified multiple",

@@ -8,7 +8,7 @@ from cyclopts import App, Token
 from cyclopts.argument import ArgumentCollection
 
 from depthlaw.cli.output import TO_TERMINAL, Output, note
-from depthlaw.cli.settings import NO_FILE, SETTINGS, ConfigFile, fill_from_file, refuse_rounding
+from depthlaw.cli.settings import CONVENTIONS, NO_FILE, SETTINGS, ConfigFile
 from depthlaw.errors import ExitCode
 from depthlaw.lab.config import LabConfig
 
@@ -45,7 +45,7 @@ def fill_from_preset(app: App, commands: tuple[str, ...], arguments: ArgumentCol
             leaves[keys].append(Token(keyword=keyword, value=str(value), implicit_value=value, source=name))
 
 
-lab_app = App(name="lab", config=(refuse_rounding, fill_from_file, fill_from_preset))
+lab_app = App(name="lab", config=(*CONVENTIONS, fill_from_preset))
 
 
 @lab_app.default
