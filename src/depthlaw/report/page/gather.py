@@ -40,15 +40,16 @@ def gather(folder: str | Path) -> Report:
     sections = []
     for number, home in enumerate(homes, 1):
         place = _place(root, home)
+        whose = root.resolve().name if place == "." else place
         try:
             manifest = read_manifest(home)
         except ConfigError as error:
-            warnings.append(Warn("trouble", (place,), without_home(error.message, home)))
+            warnings.append(Warn("trouble", (whose,), without_home(error.message, home)))
             continue
         read = experiment_section if manifest.verb == "reproduce" else run_section
         section, troubles = read(home, place, manifest, f"f{number}-")
         sections.append(section)
-        warnings += [Warn("trouble", (place,), said) for said in (*_unfinished(manifest), *troubles)]
+        warnings += [Warn("trouble", (whose,), said) for said in (*_unfinished(manifest), *troubles)]
     sections.sort(key=_rank)
     held = {section.experiment for section in sections} - {""}
     return Report(
