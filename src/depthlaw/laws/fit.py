@@ -17,6 +17,7 @@ from depthlaw.laws.identify import gaps_before
 from depthlaw.laws.optimum import find_optimum
 from depthlaw.laws.result import Certificate, Fit
 from depthlaw.laws.uncertainty import groups_of, uncertainty
+from depthlaw.plurals import counted
 
 __all__ = ["Fit", "FitConfig", "fit"]
 
@@ -138,6 +139,7 @@ def _require_rows(bound: BoundForm) -> None:
     needed, n_runs = bound.problem.map.n_free, bound.problem.n_runs
     if n_runs <= needed:
         raise FitError(
-            f"not identified: {n_runs} runs cannot determine the {needed} parameters of {bound.form}.",
+            f"not identified: {counted(n_runs, 'run')} cannot determine the {needed} parameters of "
+            f"{bound.form}.",
             f"Add runs ({needed + 1} at the very least), or fit fewer terms: --form, --fix, --no-floor.",
         )
