@@ -43,7 +43,8 @@ flags win over the file, the file over the defaults. `--dry-run` prints such a f
 
 ## Numbers and paths
 
-Numbers may be written `10k`, `350M`, `7B` or `1e3`, whole ones too. A path may begin with `~`, also in `--out=~/runs`.
+Numbers may be written `10k`, `350M`, `7B` or `1e3`, whole ones too. A path may begin with `~`,
+also in `--out=~/runs`.
 
 ## Environment variables
 

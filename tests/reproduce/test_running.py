@@ -157,7 +157,7 @@ def test_no_jobs_cannot_be_meant(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"schema": 2}', b'{"schema": 99}', b"\x00\xff"])
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"schema": 3}', b'{"schema": 99}', b"\x00\xff"])
 def test_what_is_no_outcome_is_refused_with_a_way_out(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "outcome.json").write_bytes(content)
     with pytest.raises(InputError, match="no-resume"):

@@ -98,13 +98,13 @@ def described(config: LabConfig, name: str, scale: Scale) -> str:
     )
 
 
-def reduced_statement(scale: Scale) -> tuple[str, ...]:
-    """Say that a scale is not the paper's; nothing to say for the paper's own."""
+def reduced_reference(scale: Scale) -> str:
+    """Say what ours is held against at a scale that is not the paper's; nothing for the paper's own."""
     if scale == "paper":
-        return ()
+        return ""
     return (
         f"REDUCED SCALE ({scale}): 'published' is what this scale has shown with other seeds, not the "
-        "paper's number; exponents of the paper need its own schedule (--scale paper).",
+        "paper's number; exponents of the paper need its own schedule (--scale paper)."
     )
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from depthlaw.data.manifest import Manifest, read_manifest
 from depthlaw.errors import ConfigError
-from depthlaw.report.page.claims import about_published
 from depthlaw.report.page.experiments import experiment_section
 from depthlaw.report.page.files import without_home
 from depthlaw.report.page.find import find_runs
@@ -97,7 +96,8 @@ def _notes(sections: list[Section]) -> Iterator[Warn]:
     about: dict[str, list[str]] = {}
     for section in sections:
         outcome = section.outcome
-        for said in (*about_published(outcome), *outcome.notices) if outcome else ():
+        known = (outcome.reference, *outcome.notices) if outcome else ()
+        for said in filter(None, known):
             about.setdefault(said, []).append(section.experiment)
     for message, ids in about.items():
         yield Warn("note", tuple(dict.fromkeys(ids)), message)
