@@ -34,12 +34,17 @@ error, so that `depthlaw … > file` and `depthlaw … --json | jq` give the res
 | 2 | a flag, a name or a setting that cannot be meant |
 | 3 | a file that cannot be read or written, a table with bad rows, or a difference that `--check` found |
 | 4 | the fit did not converge, or the table does not determine what was asked; the rest is printed |
-| 130 | interrupted; what was finished is kept |
+| 130 | interrupted; what was finished stays in the folder of `--out` |
 
 ## Settings from a file
 
 `--config FILE` reads the settings of a command from a TOML file, under the names they have in Python;
 flags win over the file, the file over the defaults. `--dry-run` prints such a file with every setting in it.
+
+## Numbers and paths
+
+Numbers may be written `10k`, `350M`, `7B` or `1e3`, whole ones too. A path may begin with `~`,
+also in `--out=~/runs`.
 
 ## Environment variables
 

@@ -140,7 +140,7 @@ def section(outcome: Outcome) -> str:
         parts.append(markdown(rows, CORRECTED))
     for name, figure in outcome.figures.items():
         parts.append(f"![{outcome.id}](figures/paper/{name}.svg)\n\n{escaped(figure.caption)}\n")
-    said = [*outcome.statements, *(f"Note: {notice}" for notice in outcome.notices)]
+    said = [*outcome.said, *(f"Note: {notice}" for notice in outcome.notices)]
     parts += [f"- {escaped(sentence)}" for sentence in said]
     return "\n".join(parts).rstrip("\n") + "\n"
 

@@ -13,7 +13,7 @@ def folders() -> dict[str, Path | None]:
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "depthlaw"
     names = ("DEPTHLAW_DATA", "DEPTHLAW_MODELS", "DEPTHLAW_CACHE")
-    found = {name: Path(value) if (value := os.environ.get(name)) else None for name in names}
+    found = {name: Path(value).expanduser() if (value := os.environ.get(name)) else None for name in names}
     return found | {"DEPTHLAW_CACHE": found["DEPTHLAW_CACHE"] or cache}
 
 

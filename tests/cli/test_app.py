@@ -17,6 +17,7 @@ from cyclopts import Parameter
 from depthlaw import __version__
 from depthlaw.cli import main
 from depthlaw.cli.app import VERBS, build_app, run, take_verbosity
+from depthlaw.data.store import open_run
 from depthlaw.errors import FitError, InputError
 
 Printed = pytest.CaptureFixture[str]
@@ -85,11 +86,11 @@ def test_a_command_line_that_cannot_be_meant_is_exit_2(argv: list[str], said: st
         (["runs.csv", "--starts"], "depthlaw: try: --starts needs a value."),
         (
             ["runs.csv", "--starts", "1.5"],
-            'depthlaw: try: invalid value for --starts: unable to convert "1.5"',
+            'depthlaw: try: --starts takes a whole number, not "1.5".\nFor example 1000, 10k or 1e3.\n',
         ),
-        (["runs.csv", "--starts", "many"], "depthlaw: try: invalid value for --starts"),
-        (["runs.csv", "--sizes", "1", "2.0"], "depthlaw: try: invalid value for --sizes"),
-        (["runs.csv", "--batch", "2.5"], "depthlaw: try: invalid value for --batch"),
+        (["runs.csv", "--starts", "many"], "depthlaw: try: --starts takes a whole number, not"),
+        (["runs.csv", "--sizes", "1", "2.0"], "depthlaw: try: --sizes takes a whole number, not"),
+        (["runs.csv", "--batch", "2.5"], "depthlaw: try: --batch takes a whole number, not"),
         (
             ["runs.csv", "--starts", "1", "--starts", "2"],
             "depthlaw: try: parameter --starts specified multiple",
@@ -135,7 +136,7 @@ def test_a_choice_close_to_a_valid_one_gets_it_suggested(capsys: Printed) -> Non
     [
         (InputError("runs.csv: empty.", "Name another."), 3, "depthlaw: runs.csv: empty.\nName another.\n"),
         (FitError("one depth only."), 4, "depthlaw: one depth only.\n"),
-        (KeyboardInterrupt(), 130, "depthlaw: interrupted; what was finished is kept.\n"),
+        (KeyboardInterrupt(), 130, "depthlaw: interrupted; nothing is kept.\n"),
     ],
 )
 def test_errors_are_lines_on_stderr_with_their_code(
@@ -259,7 +260,44 @@ def test_ctrl_c_in_a_running_command_is_130() -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert err == "depthlaw: interrupted; what was finished is kept.\n"
+    assert err == "depthlaw: interrupted; nothing is kept.\n"
+
+
+def test_ctrl_c_while_the_command_line_is_loaded_is_quiet() -> None:
+    process = python("""
+        import builtins, sys
+        from depthlaw.cli import main
+
+        real = builtins.__import__
+
+        def interrupted(name, *rest, **more):
+            if name == "cyclopts":
+                raise KeyboardInterrupt
+            return real(name, *rest, **more)
+
+        builtins.__import__ = interrupted
+        sys.exit(main(["show", "env"]))
+    """)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, "", "depthlaw: interrupted; nothing is kept.\n")
+
+
+def test_ctrl_c_says_what_run_folders_keep(tmp_path: Path, capsys: Printed) -> None:
+    app = build_app()
+
+    @app.command
+    def work(*, files: int) -> None:
+        """Work."""
+        with open_run(tmp_path, verb="work", config={}) as folder:
+            for number in range(files):
+                folder.write_text(f"{number}.txt", "so far")
+            raise KeyboardInterrupt
+
+    assert run(app, ["work", "--files", "0"]) == 130
+    assert capsys.readouterr().err == "depthlaw: interrupted; nothing is kept.\n"
+    assert run(app, ["work", "--files", "1"]) == 130
+    said = f"{tmp_path} keeps what was finished: the same command goes on from there."
+    assert capsys.readouterr().err == f"depthlaw: interrupted.\n{said}\n"
 
 
 def test_signs_that_a_terminal_cannot_show_do_not_stop_the_work() -> None:

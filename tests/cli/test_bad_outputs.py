@@ -111,17 +111,16 @@ PLACES = {
     "no permission": ("/proc/1/x", "cannot write /proc/1/x: "),  # root is refused there too
     "a folder with other things": (
         "foreign",
-        "foreign is not empty and not a run folder (it holds thesis.tex).",
+        "foreign is not empty and not a run folder (it holds thesis.tex).\nChoose another --out",
     ),
-    "another verb's run": ("probes/4", "probes/4 holds a run with other settings: "),
+    "another verb's run": ("probes/4", "probes/4 holds a"),
 }
 
 
 CASES = [
     pytest.param(verb, place, said, id=f"{verb} - {name}")
     for name, (place, said) in PLACES.items()
-    # reproduce keeps each experiment in a folder of its own below, so others may be there
-    for verb in ([*RUNS, "reproduce"] if place not in FULL_FOLDERS else RUNS)
+    for verb in [*RUNS, "reproduce"]
 ]
 
 
@@ -143,9 +142,14 @@ ACCIDENTS = {
         lambda: os.kill(os.getpid(), signal.SIGTERM),
         130,
         "interrupted",
-        "what was finished is kept",
+        "keeps what was finished: the same command goes on",
     ),
-    "Ctrl-C": (lambda: os.kill(os.getpid(), signal.SIGINT), 130, "interrupted", "what was finished is kept"),
+    "Ctrl-C": (
+        lambda: os.kill(os.getpid(), signal.SIGINT),
+        130,
+        "interrupted",
+        "keeps what was finished: the same command goes on",
+    ),
 }
 
 
@@ -271,7 +275,7 @@ def test_a_process_that_is_told_to_end_while_it_computes(
     process.send_signal(number)
     printed, said = process.communicate(timeout=60)
     assert (process.returncode, printed) == (130, "")
-    assert said == "depthlaw: interrupted; what was finished is kept.\n"
+    assert said == "depthlaw: interrupted; nothing is kept.\n"
     assert_true_to_its_manifest(out, "interrupted")
 
 

@@ -61,6 +61,15 @@ def test_a_bad_run_is_a_line_and_not_the_end(folder: Path, capsys: Printed) -> N
     assert line.startswith("warning: mine manifest.json is damaged")
 
 
+def test_a_folder_in_which_no_run_can_be_read_is_a_failure_with_a_page(folder: Path, capsys: Printed) -> None:
+    (folder / "mine" / "manifest.json").write_text("{")
+    assert main(["report", "all/mine"]) == 3
+    out, err = capsys.readouterr()
+    assert out.startswith("No run here can be read.")
+    assert err.startswith("warning: mine manifest.json is damaged")
+    assert (folder / "mine" / "report.html").is_file()
+
+
 @pytest.mark.parametrize(
     ("argv", "code", "said"),
     [

@@ -83,7 +83,7 @@ def test_json_is_one_object(offline: Path, capsys: Printed) -> None:
     assert main(["reproduce", "fig2f", "--json", "--out", "here"]) == 0
     out = capsys.readouterr().out
     result = json.loads(out)
-    assert result["schema"] == 2
+    assert result["schema"] == 3
     (one,) = result["experiments"]
     assert one["id"] == "fig2f"
     assert one["input"] == "60 made runs"

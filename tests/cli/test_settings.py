@@ -130,7 +130,7 @@ def test_a_table_can_be_given_as_pairs(attempt: Attempt) -> None:
     assert attempt("fixed.c = 3\nfixed.d = 4", "--fixed", "a_b=-1,c=5e-1").fixed == {**want.fixed, "d": 4.0}
     code, err = attempt(None, "--fixed", "a_b=x")
     assert code == 2
-    assert err.startswith('depthlaw: try: invalid value for --fixed: unable to convert "x" into float.')
+    assert err.startswith('depthlaw: try: --fixed takes a number, not "x".')
     for wrong in ("a_b", "a_b=", "=1", "a=1,,b=2", ""):
         code, err = attempt(None, "--fixed", wrong)
         assert code == 2

@@ -151,12 +151,24 @@ def test_another_configuration_is_refused_with_the_differing_keys(tmp_path: Path
         f"{tmp_path} holds a run with other settings: floor null → 0.5, seed 1 → 2.\n"
         "Choose another --out, or start over in this one with --no-resume."
     )
-    with (
-        pytest.raises(ConfigError, match='verb "fit" → "probe"'),
-        open_run(tmp_path, verb="probe", config={}),
-    ):
-        pass
     assert files(tmp_path) == before
+
+
+def refused(folder: Path, **what: Any) -> str:
+    with pytest.raises(ConfigError) as caught, open_run(folder, **what):
+        pass
+    return caught.value.message
+
+
+def test_another_run_is_named_by_its_verb_then_its_input_then_its_settings(tmp_path: Path) -> None:
+    with open_run(tmp_path, verb="fit", config={"seed": 1}, identity={"data": "e1320508cc"}):
+        pass
+    said = refused(tmp_path, verb="compare", config={"forms": [], "seed": 2}, identity={"data": "ab705c46"})
+    assert said == f"{tmp_path} holds a run of depthlaw fit."
+    said = refused(tmp_path, verb="fit", config={"seed": 2}, identity={"data": "ab705c46"})
+    assert said == f"{tmp_path} holds another run: the table changed, seed 1 → 2."
+    said = refused(tmp_path, verb="fit", config={"seed": 1}, identity={"data": "ab705c46"})
+    assert said == f"{tmp_path} holds another run: the table changed."
 
 
 def test_starting_over_deletes_what_the_run_recorded_and_nothing_else(tmp_path: Path) -> None:

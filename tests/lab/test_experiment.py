@@ -117,6 +117,14 @@ def test_another_experiment_in_the_same_folder_is_refused(small, tmp_path: Path)
         train_lab(small(rate=replace(small().rate, base=1.0)), out=tmp_path / "run")
 
 
+def test_tests_off_the_rows_of_the_metrics_are_told_which_rows_would_do() -> None:
+    with pytest.raises(UsageError, match="multiple of log_every") as caught:
+        LabConfig(test_every=10)
+    assert caught.value.hint is not None
+    assert "--log-every 10" in caught.value.hint
+    assert LabConfig(test_every=10, log_every=10).test_every == 10
+
+
 @pytest.mark.parametrize("name", preset_names())
 def test_every_preset_trains(name: str) -> None:
     whole = preset(name)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from depthlaw.errors import UsageError
+from depthlaw.errors import Notice, UsageError
 from depthlaw.laws.fit import Fit, fit
 from depthlaw.laws.result import Estimate, Status
 from depthlaw.numerics.terms import Array
@@ -87,6 +87,14 @@ def test_a_fit_in_a_notebook(made_fit: Fit) -> None:
     assert "95% interval" in page
     assert "a &quot;quoted&quot; &lt;reason&gt;" in page
     assert "<td>–</td><td>–</td><td>–</td>" in page
+
+
+def test_a_notebook_shows_each_reason_once(made_fit: Fit) -> None:
+    why = "only two values of depth"
+    odd = [Estimate(p.name, None, None, None, Status.NOT_IDENTIFIED, why) for p in made_fit.params[-2:]]
+    notice = Notice("not-identified", f"depth and floor: {why}.")
+    page = replace(made_fit, params=(*made_fit.params[:-2], *odd), notices=(notice,))._repr_html_()
+    assert page.count(why) == 1
 
 
 def test_profiles_are_in_natural_units_and_hold_the_interval(made_fit: Fit) -> None:

@@ -7,7 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from depthlaw.lab.exponents import Exponent
+from depthlaw.lab.config import LabConfig, Student, Teacher
+from depthlaw.lab.experiment import train_lab
+from depthlaw.lab.exponents import Exponent, exponents, steps_tested
+from depthlaw.lab.fingerprints import fingerprints
 from depthlaw.plots import lab as plots
 from depthlaw.plots.style import figure
 
@@ -57,3 +60,18 @@ def test_few_temperatures_are_the_ticks() -> None:
     with figure() as (_, axes):
         plots.draw_exponents(axes[0], [row(t) for t in (0.117, 0.398, 1.0)], "temperature", "tied", "k")
         assert [label.get_text() for label in axes[0].get_xticklabels()] == ["0.12", "0.4", "1"]
+
+
+@pytest.mark.parametrize(("depths", "drawn"), [((1, 2, 3), True), ((1, 2), False)])
+def test_a_figure_that_would_be_empty_is_left_out(depths: tuple[int, ...], drawn: bool) -> None:
+    config = LabConfig(
+        rho=(0.0, 0.5, 1.0), width=4, hidden=8, steps=4, batch=8, log_every=2, test_every=2, test_batches=2,
+        threads=1, engine="torch", teacher=Teacher(depth=2), student=Student(depths=depths),
+    )  # fmt: skip
+    result = train_lab(config)
+    found = exponents(result.test_batches, steps=steps_tested(result.test_batches), resamples=0)
+    figures = plots.figures(result, found, fingerprints(config, result.networks))
+    assert {"loss_depth", "states"} <= set(figures)
+    assert ({"exponent_rho", "exponent_step"} <= set(figures)) == drawn
+    named = b"not identified" in figures["loss_depth"]["loss_depth.svg"]
+    assert named != drawn

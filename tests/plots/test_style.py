@@ -96,6 +96,9 @@ def test_panels() -> None:
         (0.1, 10, 10, {"0.1", "1", "10"}),
         (2e9, 5e11, 10, {"$10^{10}$", "$10^{11}$"}),
         (1.0, 8.0, 10, {"1", "2", "5"}),
+        (1e-4, 0.5, 10, {"$10^{-4}$", "$10^{-3}$", "$10^{-2}$", "$10^{-1}$"}),
+        (1e4, 3e6, 10, {"$10^{4}$", "$10^{5}$", "$10^{6}$"}),
+        (2**15, 2**18, 2, {"$2^{15}$", "$2^{16}$", "$2^{17}$", "$2^{18}$"}),
     ],
 )
 def test_ticks_are_plain_numbers(low: float, high: float, base: int, labels: set[str]) -> None:
@@ -108,4 +111,5 @@ def test_ticks_are_plain_numbers(low: float, high: float, base: int, labels: set
             text.get_text() for text in axes[0].get_xticklabels() if first <= text.get_position()[0] <= last
         }
         assert labels <= shown
+        assert len({label.startswith("$") for label in shown}) == 1  # one notation
         assert len(shown) <= 9

@@ -32,7 +32,7 @@ def test_made_runs_are_called_made_everywhere(made: Outcome) -> None:
     assert made.statements[0].startswith(
         "These runs are MADE, because dataset chinchilla is not on this machine"
     )
-    assert "'published' is that truth here, not the paper's numbers" in made.statements[1]
+    assert "'published' is that truth here, not the paper's numbers" in made.reference
     assert [c.quantity for c in made.comparisons] == ["alpha_width", "alpha_depth", "alpha_tokens", "floor"]
     assert made.comparisons[1].published == 1.1
     assert made.verdict == "pass"

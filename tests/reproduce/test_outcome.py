@@ -111,7 +111,7 @@ def test_a_skipped_outcome_says_why() -> None:
 def test_outcomes_for_programs_hold_no_bytes() -> None:
     figure = OutcomeFigure({"b.pdf": b"x"}, "What is seen.", ("b.parquet",))
     payload = outcomes_payload([Outcome("fig0", "t", "i", figures={"b": figure})])
-    assert payload["schema"] == 2
+    assert payload["schema"] == 3
     (one,) = payload["experiments"]
     assert one["figures"] == [
         {"name": "b", "caption": "What is seen.", "data": ["b.parquet"], "files": ["b.pdf"]}

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from depthlaw.data.manifest import read_manifest
+from depthlaw.data.store import open_run
 from depthlaw.errors import ConfigError, InputError, UsageError
+from depthlaw.report.page.gather import gather
+from depthlaw.report.page.write import write_report
 from depthlaw.reproduce import fig2f, running
 from depthlaw.reproduce.keeping import read_outcome
 from depthlaw.reproduce.outcome import Outcome, Verdict
@@ -80,6 +83,37 @@ def test_a_folder_of_another_scale_is_refused_before_anything_runs(
     assert [o.id for o in run_all(select(["appB3"]), "small", tmp_path / "out", strict=False)] == ["appB3"]
 
 
+def test_a_folder_of_something_else_is_refused_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    runs = counted(monkeypatch)
+    with open_run(tmp_path / "law", verb="fit", config={}):
+        pass
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "fit.json").write_text("{}")
+    with open_run(tmp_path / "mixed" / "fig2f", verb="fit", config={}):
+        pass
+    for place, said in (
+        ("law", "holds a run of depthlaw fit; reproduce needs a folder of its own"),
+        ("foreign", r"is not empty and not a run folder \(it holds fit.json\)"),
+        ("mixed", "fig2f holds a run of depthlaw fit"),
+    ):
+        for strict in (True, False):
+            with pytest.raises(ConfigError, match=said):
+                list(run_all(select(["fig2f"]), "smoke", tmp_path / place, strict=strict))
+    assert runs == []
+    assert [path.name for path in foreign.iterdir()] == ["fit.json"]
+
+
+def test_runs_of_other_verbs_and_the_report_may_stand_beside(tmp_path: Path) -> None:
+    with open_run(tmp_path / "law", verb="fit", config={}):
+        pass
+    list(run_all(select(["appB3"]), "smoke", tmp_path))
+    write_report(gather(tmp_path), tmp_path)
+    assert [outcome.id for outcome in run_all(select(["appB3"]), "smoke", tmp_path)] == ["appB3"]
+
+
 def test_one_that_fails_stops_only_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def broken(scale: str) -> Outcome:
         raise ZeroDivisionError("by nothing")
@@ -123,7 +157,7 @@ def test_no_jobs_cannot_be_meant(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"schema": 2}', b'{"schema": 99}', b"\x00\xff"])
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"schema": 3}', b'{"schema": 99}', b"\x00\xff"])
 def test_what_is_no_outcome_is_refused_with_a_way_out(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "outcome.json").write_bytes(content)
     with pytest.raises(InputError, match="no-resume"):

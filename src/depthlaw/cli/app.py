@@ -13,13 +13,7 @@ from cyclopts import App, Parameter
 from depthlaw import __version__
 from depthlaw.cli.errors import exit_code, explain
 from depthlaw.cli.output import Stdout, discard_stdout, open_closed_streams
-from depthlaw.cli.settings import (
-    fill_from_file,
-    read_suffixes,
-    refuse_empty_paths,
-    refuse_rounding,
-    split_pairs,
-)
+from depthlaw.cli.settings import CONVENTIONS
 from depthlaw.cli.signals import ended_like_ctrl_c
 from depthlaw.errors import ExitCode
 
@@ -73,7 +67,7 @@ def build_app() -> App:
         version=__version__,
         version_format="plaintext",
         default_parameter=Parameter(consume_multiple=True, negative_iterable=()),
-        config=(split_pairs, read_suffixes, refuse_rounding, refuse_empty_paths, fill_from_file),
+        config=CONVENTIONS,
         result_action="return_value",
         exit_on_error=False,
         print_error=False,

@@ -7,6 +7,7 @@ import traceback as tracebacks
 from pathlib import Path
 
 from cyclopts.exceptions import (
+    CoercionError,
     CycloptsError,
     MissingArgumentError,
     RepeatArgumentError,
@@ -16,6 +17,8 @@ from cyclopts.exceptions import (
 )
 
 from depthlaw.errors import DepthlawError, ExitCode, did_you_mean
+
+_NUMBERS = {int: ("a whole number", "1000, 10k or 1e3"), float: ("a number", "0.5, 1e-3 or 7B")}
 
 
 def exit_code(error: BaseException) -> ExitCode:
@@ -35,12 +38,14 @@ def explain(error: BaseException, *, traceback: bool = False) -> str:
     traceback
         Whether to put the Python traceback before them.
     """
+    lines: list[str | None]
     if isinstance(error, DepthlawError):
         lines = [error.message, error.hint]
     elif isinstance(error, CycloptsError):
         lines = _usage(error)
     elif isinstance(error, KeyboardInterrupt):
-        lines = ["interrupted; what was finished is kept.", None]
+        kept = getattr(error, "__notes__", [])  # by the run folders that were open, see `open_run`
+        lines = ["interrupted." if kept else "interrupted; nothing is kept.", *kept[:2]]
     else:
         lines = [
             f"internal error: {_one_line(error)}{_place(error)}",
@@ -83,6 +88,10 @@ def _usage(error: CycloptsError) -> list[str | None]:
     if isinstance(error, RepeatArgumentError) and re.fullmatch(r"[\w.]+=[^=].*", error.token.value):
         flag = error.token.keyword
         return [f"{verb}{flag} is given several times.", f"Give all at once, with commas: {flag} a=1,b=2"]
+    if isinstance(error, CoercionError) and error.token and error.target_type in _NUMBERS:
+        kind, examples = _NUMBERS[error.target_type]
+        name = error.token.keyword or (error.argument.name if error.argument else "a value")
+        return [f'{verb}{name} takes {kind}, not "{error.token.value}".', f"For example {examples}."]
     said, _, advice = " ".join(str(error).split()).partition(" Did you mean ")
     return [f"{verb}{said[:1].lower()}{said[1:]}", f"Did you mean {advice}" if advice else help_line]
 

@@ -12,6 +12,7 @@ from depthlaw.cli.settings import NO_FILE, SETTINGS, ConfigFile
 from depthlaw.cli.table import AS_RECOGNISED, TableOptions
 from depthlaw.errors import ExitCode
 from depthlaw.laws.config import FitConfig
+from depthlaw.plurals import counted
 
 DEFAULTS = FitConfig()
 
@@ -41,7 +42,7 @@ def fit_command(
     runs_table = table.read(runs)
     form = config.resolve(runs_table.columns, runs_table.source, runs_table.headers)
     if output.dry_run:
-        output.emit_plan(config, [f"fit {form} to {runs_table.n_runs} runs of {runs}"])
+        output.emit_plan(config, [f"fit {form} to {counted(runs_table.n_runs, 'run')} of {runs}"])
         return ExitCode.DONE
 
     from depthlaw.laws.fit import fit

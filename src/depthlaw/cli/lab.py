@@ -8,18 +8,16 @@ from cyclopts import App, Token
 from cyclopts.argument import ArgumentCollection
 
 from depthlaw.cli.output import TO_TERMINAL, Output, note
-from depthlaw.cli.settings import (
-    NO_FILE,
-    SETTINGS,
-    ConfigFile,
-    fill_from_file,
-    read_suffixes,
-    refuse_rounding,
-)
+from depthlaw.cli.settings import CONVENTIONS, NO_FILE, SETTINGS, ConfigFile
 from depthlaw.errors import ExitCode
 from depthlaw.lab.config import LabConfig
 
 DEFAULTS = LabConfig()
+
+LONG = 120.0
+"""Seconds from which losing the work is worth a word."""
+_WORTH_TIMING = 1e12
+"""Floating-point operations that take seconds anywhere; less is not timed."""
 
 
 def fill_from_preset(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
@@ -47,7 +45,7 @@ def fill_from_preset(app: App, commands: tuple[str, ...], arguments: ArgumentCol
             leaves[keys].append(Token(keyword=keyword, value=str(value), implicit_value=value, source=name))
 
 
-lab_app = App(name="lab", config=(read_suffixes, refuse_rounding, fill_from_file, fill_from_preset))
+lab_app = App(name="lab", config=(*CONVENTIONS, fill_from_preset))
 
 
 @lab_app.default
@@ -62,7 +60,8 @@ def lab_command(
     """Train residual networks on teachers whose blocks are independent, equal or in between.
 
     One teacher serves all depths and temperatures of a replicate, and its students are trained side by side.
-    With --out a run can be interrupted at any moment; the same command goes on, bit for bit. Exits with 3
+    With --out a run can be interrupted at any moment; the same command goes on, bit for bit. Without it
+    nothing is kept, and what will take minutes says so before it starts. Exits with 3
     when a student diverged (the others are trained to the end), with 130 when interrupted. A student that
     ends worse than untrained is a note.
 
@@ -78,6 +77,8 @@ def lab_command(
         output.emit_plan(config, plan_lines(config))
         return ExitCode.DONE
 
+    if output.out is None:
+        _note_if_long(config)
     from depthlaw.cli.lab_progress import shown_progress
     from depthlaw.lab.experiment import execute, run_options
     from depthlaw.lab.exponents import exponents, steps_tested
@@ -96,3 +97,19 @@ def lab_command(
             note(f"wrote {run.folder}")
     output.emit(lab_payload(result, found, prints), lab_text(result, found, prints))
     return ExitCode.FAILED if result.diverged else ExitCode.DONE
+
+
+def _note_if_long(config: LabConfig) -> None:
+    """Say before long work that an interruption loses it."""
+    from depthlaw.lab.plan import cost, seconds_per_step
+    from depthlaw.report.lab import duration
+
+    found = cost(config)
+    if found.flops < _WORTH_TIMING:
+        return
+    total = seconds_per_step(config)[0] * config.steps * found.tasks
+    if total >= LONG:
+        note(
+            f"note: this takes about {duration(total)} here, and nothing is kept if it is interrupted: "
+            "--out DIR keeps it."
+        )

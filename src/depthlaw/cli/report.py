@@ -21,7 +21,8 @@ def report_command(
     """Write one page of a folder of runs: claims beside published numbers, figures with captions and data.
 
     The page (report.html) needs nothing else and no network. Beside it go report.json, the same for programs,
-    and report.md, the claim table. What is wrong with a run is a warning on the page.
+    and report.md, the claim table. What is wrong with a run is a warning on the page. Exits with 3 when
+    no run can be read.
 
     Parameters
     ----------
@@ -45,4 +46,4 @@ def report_command(
         output.emit(report_payload(report), "")
     else:
         write_stdout(f"{' '.join(lead(report))}\n{page}\n")
-    return ExitCode.DONE
+    return ExitCode.DONE if report.sections else ExitCode.FAILED

@@ -54,8 +54,8 @@ def reproduce_command(
         return ExitCode.DONE
     out = output.out or DEFAULT_OUT / scale
     _show_progress()
-    outcomes = []
-    for outcome in run_all(
+    outcomes: list[Outcome] = []
+    found = run_all(
         chosen,
         scale,
         out,
@@ -63,10 +63,17 @@ def reproduce_command(
         resume=output.resume,
         strict=output.out is not None,
         begun=lambda experiment: note(f"{experiment.id}: {experiment.title}"),
-    ):
-        outcomes.append(outcome)
-        if not output.json:
-            write_stdout(outcome_text(outcome) + "\n")
+    )
+    try:
+        for outcome in found:
+            outcomes.append(outcome)
+            if not output.json:
+                write_stdout(outcome_text(outcome) + "\n")
+    except KeyboardInterrupt as error:
+        if outcomes:
+            kept = f"{len(outcomes)} of {len(chosen)} experiments"
+            error.add_note(f"{out} keeps {kept}: the same command goes on with the others.")
+        raise
     if output.json:
         output.emit(outcomes_payload(outcomes), "")
     else:

@@ -7,25 +7,20 @@ A verb that has a config dataclass takes it as its parameter ``config``, flatten
         runs: Path, /, *, config: Annotated[FitConfig, SETTINGS] = DEFAULTS, file: ConfigFile = NO_FILE
     ) -> int: ...
 
-Lists and texts of a file are replaced by the flag as a whole; of a table (``dict``) the keys that are named:
-``--fix alpha_depth=1,floor=0`` or, one at a time, ``--fix.alpha_depth 1``.
+Lists and texts of a file are replaced by the flag as a whole; of a table (``dict``) the keys that are named.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any
 
-from cyclopts import App, CoercionError, Group, Parameter, Token
+from cyclopts import App, Group, Parameter, Token
 from cyclopts.argument import Argument, ArgumentCollection
-from cyclopts.utils import UNSET
 
+from depthlaw.cli.reading import READING
 from depthlaw.data import config as configs
-from depthlaw.errors import UsageError
 
 GROUP = Group("Settings", sort_key=1)
 
@@ -70,6 +65,10 @@ def fill_from_file(app: App, commands: tuple[str, ...], arguments: ArgumentColle
         _fill(leaves[keys], value, path)
 
 
+CONVENTIONS = (*READING, fill_from_file)
+"""What every verb does with its command line before the parser converts it, in this order."""
+
+
 def _fill(leaf: Argument, value: Any, source: str) -> None:
     name = ".".join(leaf.keys)
     if not leaf.tokens:
@@ -81,87 +80,3 @@ def _fill(leaf: Argument, value: Any, source: str) -> None:
         for key, item in value.items():
             if (key,) not in named:
                 leaf.append(Token(keyword=f"{name}.{key}", value=str(item), keys=(key,), source=source))
-
-
-def split_pairs(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Read ``--fix a=1,b=2`` as the parser reads ``--fix.a 1 --fix.b 2``.
-
-    Raises
-    ------
-    CoercionError
-        For a value without names.
-    """
-    for argument in arguments:
-        if get_origin(argument.resolved_hint) is not dict:
-            continue
-        for token in [token for token in argument.tokens if not token.keys]:
-            argument.tokens.remove(token)
-            for pair in token.value.split(","):
-                name, equals, value = (part.strip() for part in pair.partition("="))
-                if not (name and equals and value):
-                    flag = token.keyword
-                    raise CoercionError(
-                        f'"{pair}" is not NAME=VALUE; write {flag} a=1,b=2.', argument=argument
-                    )
-                argument.append(token.evolve(value=value, keys=(name,)))
-
-
-_SUFFIXED = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMBT])")
-_FACTORS = {"k": 3, "K": 3, "M": 6, "B": 9, "T": 12}
-
-
-def read_suffixes(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Read ``--params 7B`` and ``--steps 1k`` as tables are read: thousands to trillions."""
-    for argument in arguments:
-        kinds = _members(argument.hint)
-        if not kinds & {int, float} or str in kinds:
-            continue
-        for place, token in enumerate(argument.tokens):
-            found = _SUFFIXED.fullmatch(token.value) if token.implicit_value is UNSET else None
-            if found:
-                number = Decimal(found[1]).scaleb(_FACTORS[found[2]])
-                text = f"{number:f}"
-                whole = text.rstrip("0").rstrip(".") if "." in text else text
-                argument.tokens[place] = token.evolve(value=whole)
-
-
-def refuse_rounding(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Refuse ``--seed 1.5``, which the parser would quietly round to 2.
-
-    Raises
-    ------
-    CoercionError
-        For a number with a point where only whole numbers are taken.
-    """
-    for argument in arguments:
-        kinds = _members(argument.hint)
-        if int not in kinds or float in kinds:
-            continue
-        for token in argument.tokens:
-            if token.implicit_value is UNSET and "." in token.value:
-                raise CoercionError(token=token, argument=argument, target_type=int)
-
-
-def refuse_empty_paths(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Refuse ``fit ""``, as an unset variable of a script gives it: the path "" is the current folder.
-
-    Raises
-    ------
-    UsageError
-        For an empty value where a path is taken.
-    """
-    for argument in arguments:
-        if Path in _members(argument.hint) and any(
-            token.implicit_value is UNSET and not token.value.strip() for token in argument.tokens
-        ):
-            raise UsageError(
-                f"{argument.name} is empty; a path is expected.",
-                'Is a variable of the script not set? The current folder is ".".',
-            )
-
-
-def _members(hint: Any) -> set[Any]:
-    """Return the simple types that a value or an item of ``hint`` may have."""
-    if get_origin(hint) in (Union, UnionType, tuple, list, dict):
-        return set().union(*(_members(arg) for arg in get_args(hint)))
-    return {hint}

@@ -1,4 +1,4 @@
-"""Signals that ask a command to end: all of them end it as Ctrl-C does, with what was finished kept."""
+"""Signals that ask a command to end: all of them end it as Ctrl-C does, with what run folders hold kept."""
 
 from __future__ import annotations
 

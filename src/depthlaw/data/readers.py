@@ -12,7 +12,7 @@ from typing import Any
 
 from depthlaw.data.memory_readers import read_object, read_parquet
 from depthlaw.data.raw import RawTable, concatenate
-from depthlaw.data.text_readers import decode, read_delimited, read_json, read_json_lines
+from depthlaw.data.text_readers import decode_table, read_delimited, read_json, read_json_lines
 from depthlaw.errors import InputError, UsageError, cannot_read
 
 _GZIP, _PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
@@ -95,7 +95,7 @@ def _read_file(path: Path, source: str) -> RawTable:
     ending = _ending(path.name)
     if ending == ".parquet":
         raise InputError(f"{source}: is not a Parquet file (it does not begin with PAR1).")
-    text, said = decode(data, source)
+    text, said = decode_table(data, source)
     table = _parsed(text, ending, source)
     return replace(table, notices=(*table.notices, *said))
 

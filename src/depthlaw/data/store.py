@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from depthlaw.data import manifest as manifests
-from depthlaw.data.config import differing_keys, hash_of, identity_of
+from depthlaw.data.config import hash_of, identity_of
 from depthlaw.data.environment import package_versions
-from depthlaw.data.files import LOCK, TEMPORARY, locked, make_folder
+from depthlaw.data.files import TEMPORARY, locked, make_folder
 from depthlaw.data.jsonio import canonical_json, plain
 from depthlaw.data.manifest import Manifest, damaged, now, read_manifest, record_of, write_manifest
+from depthlaw.data.others import other_run, refuse_foreign
 from depthlaw.data.run_folder import LOG, Run, path_of
-from depthlaw.errors import ConfigError, DepthlawError, OutputError, cannot_write
+from depthlaw.errors import DepthlawError, OutputError, cannot_write
 
 __all__ = ["Run", "open_run"]
 
@@ -42,7 +43,8 @@ def open_run(
     """Open the run folder ``out``, new or to be continued, for the length of a ``with`` block.
 
     The run ends ``done`` when the block ends, ``interrupted`` or ``failed`` when an exception leaves it; what
-    was finished stays. A run that was done and into which nothing is written is left untouched.
+    was finished stays, and a note of an interruption says so. A run that was done and into which nothing is
+    written is left untouched.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ def open_run(
         identity=json.loads(canonical_json(whole)),
         units=dict(units or {}),
     )
-    _refuse_foreign(folder)
+    refuse_foreign(folder)
     make_folder(folder)
     with locked(folder):
         try:
@@ -100,26 +102,6 @@ def open_run(
             raise
         if not run.complete:
             run.record(status="done", finished=now())
-
-
-def _refuse_foreign(folder: Path) -> None:
-    """Refuse a folder with things in it that are not ours.
-
-    Raises
-    ------
-    ConfigError
-        Before anything is written.
-    """
-    try:
-        names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    except OSError as error:
-        raise cannot_write(folder, error) from error
-    theirs = sorted(name for name in names - {LOCK, LOG} if not name.endswith(TEMPORARY))
-    if theirs and manifests.NAME not in names:
-        raise ConfigError(
-            f"{folder} is not empty and not a run folder (it holds {', '.join(theirs[:3])}).",
-            "Choose another --out, or an empty folder.",
-        )
 
 
 def _settle(folder: Path, fresh: Manifest, *, resume: bool) -> Manifest:
@@ -140,7 +122,7 @@ def _settle(folder: Path, fresh: Manifest, *, resume: bool) -> Manifest:
             path.unlink(missing_ok=True)
         return fresh
     if before.id != fresh.id:
-        raise _other_run(folder, before, fresh)
+        raise other_run(folder, before.identity, fresh.identity)
     whole = {name: record for name, record in before.files.items() if record_of(paths[name]) == record}
     if before.status == "done" and whole == before.files:
         return before
@@ -149,21 +131,13 @@ def _settle(folder: Path, fresh: Manifest, *, resume: bool) -> Manifest:
     return going_on
 
 
-def _other_run(folder: Path, before: Manifest, fresh: Manifest) -> ConfigError:
-    found = differing_keys(before.identity, fresh.identity)
-    listing = ", ".join(str(difference).removeprefix("config.") for difference in found[:4])
-    more = f" and {len(found) - 4} more" if len(found) > 4 else ""
-    return ConfigError(
-        f"{folder} holds a run with other settings: {listing}{more}.",
-        "Choose another --out, or start over in this one with --no-resume.",
-    )
-
-
 def _close_badly(run: Run, error: BaseException) -> None:
     """Record how the run ended; the error that ended it matters more than failing to record it."""
+    interrupted = not isinstance(error, Exception)
+    if interrupted and run.manifest.files:
+        error.add_note(f"{run.folder} keeps what was finished: the same command goes on from there.")
     if run.complete:
         return
-    interrupted = not isinstance(error, Exception)
     said = error.message if isinstance(error, DepthlawError) else str(error)
     with contextlib.suppress(OutputError):
         run.record(

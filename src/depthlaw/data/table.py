@@ -15,6 +15,7 @@ from depthlaw.data import checks
 from depthlaw.data.columns import ALIASES, QUANTITIES, UNITS, ColumnUse, ambiguity, loss_advice
 from depthlaw.data.raw import place_of
 from depthlaw.errors import InputError, Notice, UsageError, unknown_name
+from depthlaw.plurals import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,7 +103,7 @@ class RunTable:
         return self.columns[name]
 
     def __repr__(self) -> str:
-        return f"RunTable({self.n_runs} runs from {self.source}: {', '.join(self.columns)})"
+        return f"RunTable({counted(self.n_runs, 'run')} from {self.source}: {', '.join(self.columns)})"
 
     def _repr_html_(self) -> str:
         from depthlaw.data.table_html import table_html

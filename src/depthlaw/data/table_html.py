@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depthlaw.data.html import result_html
+from depthlaw.plurals import counted
 
 if TYPE_CHECKING:
     from depthlaw.data.table import RunTable
@@ -24,4 +25,4 @@ def table_html(table: RunTable) -> str:
         rows.append([use.name, use.source, use.unit_words, use.how, *span])
     head = ("", "column", "unit", "how", "from", "to", "distinct")
     notes = [*table.history, *(notice.message for notice in table.notices)]
-    return result_html(f"{table.n_runs} runs from {table.source}", head, rows, notes)
+    return result_html(f"{counted(table.n_runs, 'run')} from {table.source}", head, rows, notes)

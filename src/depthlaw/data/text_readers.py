@@ -21,10 +21,8 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # what text of any encoding has
 _MAX_CELL = 131_072  # characters; longer means a quote that was never closed
 
 
-def decode(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
+def decode(data: bytes, source: str) -> str:
     """Decode the bytes of a text file: UTF-8 with or without a byte order mark, or UTF-16 with one.
-
-    What is neither is read as Windows-1252, as Excel saves CSV, and said: numbers are the same in both.
 
     Raises
     ------
@@ -38,18 +36,29 @@ def decode(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
         if b"\0" in data[:4096]:
             raise InputError(f"{source}: is a binary file, not a table of text.", _FORMATS)
     try:
-        return data.decode(encoding), ()
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
-        if encoding != "utf-16" and not re.search(_CONTROL, data):
-            with contextlib.suppress(UnicodeDecodeError):
-                said = "read as Windows-1252, because the file is no UTF-8: check names that are not English"
-                return data.decode("cp1252"), (Notice("windows-1252", said),)
         line = data[: error.start].count(b"\n") + 1
         raise InputError(
             f"{source}: line {line} is not {encoding.removesuffix('-sig').upper()} text "
             f"(byte 0x{data[error.start]:02x}).",
             "Save the file as UTF-8.",
         ) from None
+
+
+def decode_table(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
+    """The same for tables: what is neither is read as Windows-1252, as Excel saves CSV, and said.
+
+    Numbers are the same in both, so that at worst names are wrong.
+    """
+    try:
+        return decode(data, source), ()
+    except InputError:
+        if not _CONTROL.search(data):  # UTF-16 has zeros
+            with contextlib.suppress(UnicodeDecodeError):
+                said = "read as Windows-1252, because the file is no UTF-8: check names that are not English"
+                return data.decode("cp1252"), (Notice("windows-1252", said),)
+        raise
 
 
 _FORMATS = "Readable are CSV, TSV, JSON lines and Parquet, each also with gzip."

@@ -237,5 +237,5 @@ def _check_combination(config: LabConfig) -> None:
     if config.test_every % config.log_every:
         raise UsageError(
             f"test_every ({config.test_every}) is not a multiple of log_every ({config.log_every}).",
-            "Each test belongs to a row of the metrics.",
+            f"Each test belongs to a row of the metrics: take --log-every {config.test_every} too.",
         )

@@ -37,6 +37,7 @@ UNITS = {
     "replicas": "number",
     "depths": "number",
     "status": "label",
+    "reason": "label",
 }
 """Of the columns that `depthlaw.lab.metrics.UNITS` does not have."""
 
@@ -63,6 +64,8 @@ class Exponent:
         How many of each went in.
     status
         Of the exponent, as `depthlaw.laws` says it.
+    reason
+        Why it is not identified, in words; empty if it is.
     """
 
     rho: float
@@ -78,6 +81,7 @@ class Exponent:
     replicas: int
     depths: int
     status: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,12 +185,14 @@ def _exponent(losses: _Losses, floor: bool, level: float, resamples: int, seed: 
         found = fit(
             {"depth": losses.depths, "loss": np.exp(mean)}, form="depth", floor=floor, level=level, seed=seed
         )
-    except FitError:
+    except FitError as error:
         status = "not-identified"
+        reason = error.message.removeprefix("not identified: ").rstrip(".")
     else:
         params = {param.name: param for param in found.params}
         alpha = params["alpha_depth"]
         status, value, at_floor = str(alpha.status), alpha.value, params["floor"].value
+        reason = alpha.reason
         fit_low, fit_high = alpha.interval or (None, None)
         if value is not None and resamples:
             spread = _resampled(losses, floor, found.point, resamples, seed)
@@ -205,6 +211,7 @@ def _exponent(losses: _Losses, floor: bool, level: float, resamples: int, seed: 
         replicas=len(losses.log_loss),
         depths=len(losses.depths),
         status=status,
+        reason=reason,
     )
 
 

@@ -27,9 +27,9 @@ class LawConfig:
     depth_offset
         Count depth as depth - offset.
     fix
-        Parameters held at a value, for example alpha_depth=1.
+        Parameters held at a value: NAME=VALUE, several with commas, for example alpha_depth=1,floor=0.
     tie
-        Exponents held equal, for example alpha_width=alpha_depth.
+        Exponents held equal: NAME=NAME, for example alpha_width=alpha_depth.
     objective
         mse of the log residuals, or huber, which outliers pull less.
     delta

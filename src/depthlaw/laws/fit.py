@@ -18,6 +18,7 @@ from depthlaw.laws.optimum import find_optimum
 from depthlaw.laws.result import Certificate, Fit
 from depthlaw.laws.uncertainty import groups_of, uncertainty
 from depthlaw.laws.unlabelled import shared_offsets
+from depthlaw.plurals import counted
 
 __all__ = ["Fit", "FitConfig", "fit"]
 
@@ -142,6 +143,7 @@ def _require_rows(bound: BoundForm) -> None:
     needed, n_runs = bound.problem.map.n_free, bound.problem.n_runs
     if n_runs <= needed:
         raise FitError(
-            f"not identified: {n_runs} runs cannot determine the {needed} parameters of {bound.form}.",
+            f"not identified: {counted(n_runs, 'run')} cannot determine the {needed} parameters of "
+            f"{bound.form}.",
             f"Add runs ({needed + 1} at the very least), or fit fewer terms: --form, --fix, --no-floor.",
         )

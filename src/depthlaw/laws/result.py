@@ -315,8 +315,9 @@ class Fit(Shown):
         rows = [(p.name, p.value, p.stderr, p.interval, p.status) for p in self.params]
         head = ("", "value", "stderr", f"{self.level:.0%} interval", "status")
         title = f"loss = {self.form}, {self.n_runs} runs of {self.source}"
-        reasons = [f"{p.name}: {p.reason}" for p in self.params if p.reason]
-        return result_html(title, head, rows, [*reasons, *(notice.message for notice in self.notices)])
+        said = [notice.message for notice in self.notices]
+        alone = [p for p in self.params if p.reason and not any(p.reason in message for message in said)]
+        return result_html(title, head, rows, [*(f"{p.name}: {p.reason}" for p in alone), *said])
 
 
 def require_fit(law: Any, verb: str) -> None:

@@ -121,9 +121,9 @@ def figures(result: LabResult, found: Exponents, prints: Fingerprints) -> dict[s
     found
         Exponents at every tested step.
     """
-    power = found.select(form="power")
-    steps = sorted({row.step for row in power})
-    last = Exponents(tuple(row for row in power if row.step == steps[-1]))
+    power = Exponents(found.select(form="power"))
+    steps = sorted({row.step for row in power.rows})
+    last = Exponents(tuple(row for row in power.rows if row.step == steps[-1]))
     groups = [(row.rho, row.temperature) for row in last.rows]
     colors = dict(zip(groups, shades(len(groups)), strict=True))
     alphas = {(row.rho, row.temperature): row.alpha for row in last.rows}
@@ -131,30 +131,40 @@ def figures(result: LabResult, found: Exponents, prints: Fingerprints) -> dict[s
     with figure(size=(3.6, 3.0)) as (made, axes):
         for group in groups:
             draw_loss_against_depth(
-                axes[0], final_of(result, *group), _label(*group), colors[group], alphas[group]
+                axes[0], final_of(result, *group), _named(*group, alphas[group]), colors[group], alphas[group]
             )
         legend(axes[0])
         drawn["loss_depth"] = rendered(made, "loss_depth")
-    if len(steps) > 1:
+    curves = {group: power.select(rho=group[0], temperature=group[1]) for group in groups}
+    if any(map(_is_curve, curves.values())):
         with figure(size=(3.6, 3.0)) as (made, axes):
-            for rho, temperature in groups:
-                rows = found.select(rho=rho, temperature=temperature, form="power")
-                draw_exponents(axes[0], rows, "step", _label(rho, temperature), colors[rho, temperature])
+            for group, rows in curves.items():
+                draw_exponents(axes[0], rows, "step", _label(*group), colors[group])
             draw_guides(axes[0], 1, 3)
             legend(axes[0])
             drawn["exponent_step"] = rendered(made, "exponent_step")
     for against, values in (("temperature", result.config.temperatures), ("rho", result.config.rho)):
-        if len(values) > 2:
-            drawn[f"exponent_{against}"] = _exponents_against(result, last, against)
+        if len(values) > 2 and (files := _exponents_against(result, last, against)):
+            drawn[f"exponent_{against}"] = files
     if groups:
         drawn["states"] = _states(result, prints)
     return drawn
 
 
+def _is_curve(rows: Sequence[Exponent]) -> bool:
+    """Whether there is more than one exponent to draw."""
+    return sum(row.alpha is not None for row in rows) > 1
+
+
 def _exponents_against(result: LabResult, last: Exponents, against: str) -> dict[str, bytes]:
-    """Draw final exponents against temperature, a curve for each ρ, or the other way round."""
+    """Draw final exponents against temperature, a curve for each ρ, or the other way round.
+
+    Nothing where no curve would have two points.
+    """
     other = "rho" if against == "temperature" else "temperature"
     values = result.config.rho if other == "rho" else result.config.task_temperatures
+    if not any(_is_curve(last.select(**{other: value})) for value in values):
+        return {}
     with figure(size=(3.6, 3.0)) as (made, axes):
         for value, color in zip(values, shades(len(values)), strict=True):
             label = _label(value, None) if other == "rho" else "_" if value is None else rf"$T={value:.2g}$"
@@ -196,6 +206,11 @@ def final_of(result: LabResult, rho: float, temperature: float | None) -> pa.Tab
 
 def _label(rho: float | None, temperature: float | None) -> str:
     return rf"$\rho={rho:g}$" + ("" if temperature is None else rf", $T={temperature:.2g}$")
+
+
+def _named(rho: float, temperature: float | None, alpha: float | None) -> str:
+    """Name a curve of losses, which has no line through it where the exponent is not identified."""
+    return _label(rho, temperature) + ("" if alpha is not None else r" ($\alpha_\ell$ not identified)")
 
 
 def legend(ax: Axes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -84,18 +85,23 @@ def rendered(figure: Figure, name: str) -> dict[str, bytes]:
 
 
 def scale_axis(ax: Axes, which: str, *, base: int = 10) -> None:
-    """Make an axis logarithmic with a few plain-number ticks (16, 32, 64 or 0.1, 1, 10)."""
+    """Make an axis logarithmic with a few ticks: plain numbers if all can be (0.1, 1, 10), else powers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+    axis = ax.xaxis if which == "x" else ax.yaxis
+
     def plain(value: float, _position: int) -> str:
-        if 1e-3 <= abs(value) < 1e5:
+        low, high = sorted(axis.get_view_interval())
+        shown = [tick for tick in axis.get_majorticklocs() if low <= tick <= high]
+        if all(1e-3 <= tick < 1e5 for tick in (*shown, value)):  # one notation on an axis
             return f"{value:g}"
+        if base == 2:
+            return rf"$2^{{{math.log2(value):.0f}}}$"
         exponent = f"{value:.0e}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
         mantissa, _, power = exponent.partition("e")
         return rf"$10^{{{power}}}$" if mantissa == "1" else rf"${mantissa}\cdot10^{{{power}}}$"
 
     getattr(ax, f"set_{which}scale")("log", base=base)
-    axis = ax.xaxis if which == "x" else ax.yaxis
     low, high = axis.get_view_interval()
     decades = abs(high / low) if low > 0 else 100.0
     subs = (1.0,) if base == 2 or decades > 30 else (1.0, 2.0, 5.0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,3 +89,23 @@ def fitting_batch_size(start: int, attempt: Callable[[int], object]) -> int:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         rows //= 2
+
+
+def give_back() -> None:
+    """Return memory that is free to the system, where the C library can.
+
+    States of a batch are freed as a whole, but batches have many shapes: what is left between them is of no
+    use to the next, and the process grows by it with every shape that is new.
+    """
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Callable[[int], int] | None:
+    try:
+        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError, TypeError):  # not glibc, or not a Unix
+        return None
+    return found

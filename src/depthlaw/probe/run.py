@@ -22,7 +22,7 @@ from depthlaw.probe.config import ProbeConfig
 from depthlaw.probe.gather import Gathered
 from depthlaw.probe.keep import Keeper
 from depthlaw.probe.measure import Measuring, see
-from depthlaw.probe.memory import fitting_batch_size, likely_batch_size, out_of_memory
+from depthlaw.probe.memory import fitting_batch_size, give_back, likely_batch_size, out_of_memory
 from depthlaw.probe.pairs import PAIR_UNITS, pairs_table
 from depthlaw.probe.result import ProbeResult
 from depthlaw.probe.seen import Observer, Seen
@@ -124,6 +124,7 @@ def _pass(
         tokens, window = keeper.position.tokens, set[int]()
         for batch in batches:
             keeper.take(see_in_parts(lm, batch, measuring), batch.after)
+            give_back()
             tokens += batch.n_tokens
             window = {index for index in window | batch.documents.keys() if index >= batch.after.documents}
             if progress is not None:

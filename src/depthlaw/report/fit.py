@@ -9,6 +9,7 @@ from depthlaw.laws.against import PointCheck
 from depthlaw.laws.optimum import EXACT
 from depthlaw.laws.result import Fit
 from depthlaw.laws.words import verdict
+from depthlaw.plurals import counted
 from depthlaw.report.text import interval, number, table
 
 SCHEMA = 1
@@ -48,7 +49,7 @@ def fit_payload(fit: Fit, check: PointCheck | None = None) -> dict[str, Any]:
 
 def table_text(runs: RunTable) -> str:
     """How a table was understood: what became of its columns and rows."""
-    lines = [f"{runs.source}: {runs.n_runs} run{'' if runs.n_runs == 1 else 's'}"]
+    lines = [f"{runs.source}: {counted(runs.n_runs, 'run')}"]
     lines += [f"  {use.name:<8} from {use.source} ({use.how}, {use.unit_words})" for use in runs.mapping]
     lines += [f"  {step}" for step in runs.history]
     return "\n".join(lines) + "\n"

@@ -25,8 +25,8 @@ def outcome_text(outcome: Outcome) -> str:
         text += "\n" + table([_row(c) for c in outcome.comparisons], HEAD)
     if outcome.corrections:
         text += "\n" + table([_correction(c) for c in outcome.corrections], CORRECTIONS_HEAD)
-    if outcome.statements:
-        text += "\n" + "\n".join(outcome.statements) + "\n"
+    if outcome.said:
+        text += "\n" + "\n".join(outcome.said) + "\n"
     if outcome.notices:
         text += "\n" + "\n".join(f"note: {n}" for n in outcome.notices) + "\n"
     return text

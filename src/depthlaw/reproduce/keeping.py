@@ -25,8 +25,9 @@ from depthlaw.reproduce.outcome import (
 if TYPE_CHECKING:
     from depthlaw.data.store import Run
 
-SCHEMA = 2
+SCHEMA = 3
 NAME = "outcome.json"
+_TEXTS = ("id", "title", "input", "reference", "skipped", "failed")
 
 
 def record(outcome: Outcome) -> dict[str, Any]:
@@ -40,6 +41,7 @@ def record(outcome: Outcome) -> dict[str, Any]:
         "failed": outcome.failed,
         "comparisons": list(outcome.comparisons),
         "corrections": list(outcome.corrections),
+        "reference": outcome.reference,
         "statements": list(outcome.statements),
         "warnings": list(outcome.notices),
         "figures": [
@@ -83,7 +85,7 @@ def read_outcome(folder: str | Path) -> Outcome:
             )
         units = read_manifest(home).units
         return Outcome(
-            **{name: _strict(kept[name], str) for name in ("id", "title", "input", "skipped", "failed")},
+            **{name: _strict(kept[name], str) for name in _TEXTS},
             comparisons=tuple(
                 replace(row, verdict=Verdict(row.verdict))
                 for row in _strict(kept["comparisons"], tuple[Comparison, ...])

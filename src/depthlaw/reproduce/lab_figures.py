@@ -26,7 +26,7 @@ from depthlaw.plots.lab import (
 from depthlaw.plots.style import figure, rendered
 from depthlaw.reproduce.captions import caption
 from depthlaw.reproduce.expected import expected
-from depthlaw.reproduce.lab_runs import described, lab_run, reduced_statement, units_of
+from depthlaw.reproduce.lab_runs import described, lab_run, reduced_reference, units_of
 from depthlaw.reproduce.outcome import Comparison, Outcome, OutcomeFigure, OutcomeTable, compare
 from depthlaw.reproduce.registry import Scale, select
 
@@ -190,7 +190,8 @@ def _outcome(
             described(result.config, name, scale) for name, result in zip(runs, results, strict=True)
         ),
         comparisons=tuple(comparisons),
-        statements=(*reduced_statement(scale), *((f"measured: {', '.join(alone)}",) if alone else ())),
+        reference=reduced_reference(scale),
+        statements=(f"measured: {', '.join(alone)}",) if alone else (),
         figures={
             name: OutcomeFigure(files, caption(experiment), tuple(tables)) for name, files in figures.items()
         },

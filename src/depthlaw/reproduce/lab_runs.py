@@ -15,6 +15,7 @@ from depthlaw.lab.presets import preset
 from depthlaw.lab.result import LabResult
 from depthlaw.lab.training import Progress
 from depthlaw.places import folders
+from depthlaw.plurals import counted
 from depthlaw.reproduce.registry import Scale
 
 log = logging.getLogger(__name__)
@@ -88,22 +89,22 @@ def _logged(name: str) -> Callable[[Progress], None]:
 
 def described(config: LabConfig, name: str, scale: Scale) -> str:
     """Say what was run."""
-    temperatures = f", {len(config.temperatures)} temperatures" if config.temperatures else ""
-    teachers = "1 teacher" if config.replicates == 1 else f"{config.replicates} teachers"
+    temperatures = f", {counted(len(config.temperatures), 'temperature')}" if config.temperatures else ""
     return (
-        f"preset {name} at scale {scale}: {teachers} of {config.teacher.depth} blocks, "
+        f"preset {name} at scale {scale}: {counted(config.replicates, 'teacher')} of "
+        f"{counted(config.teacher.depth, 'block')}, "
         f"students of {' '.join(map(str, config.student.depths))} blocks{temperatures}, "
         f"{config.steps} steps of {config.batch} samples, seed {config.seed}"
     )
 
 
-def reduced_statement(scale: Scale) -> tuple[str, ...]:
-    """Say that a scale is not the paper's; nothing to say for the paper's own."""
+def reduced_reference(scale: Scale) -> str:
+    """Say what ours is held against at a scale that is not the paper's; nothing for the paper's own."""
     if scale == "paper":
-        return ()
+        return ""
     return (
         f"REDUCED SCALE ({scale}): 'published' is what this scale has shown with other seeds, not the "
-        "paper's number; exponents of the paper need its own schedule (--scale paper).",
+        "paper's number; exponents of the paper need its own schedule (--scale paper)."
     )
 
 

@@ -152,6 +152,9 @@ class Outcome:
         What it ran on, in words.
     comparisons
         Our numbers beside the published ones.
+    reference
+        What stands in the place of the published numbers where they are not the paper's, one sentence; empty
+        where they are.
     corrections
         Known defects of the published method, each with both numbers.
     statements
@@ -172,6 +175,7 @@ class Outcome:
     title: str
     input: str
     comparisons: tuple[Comparison, ...] = ()
+    reference: str = ""
     corrections: tuple[Correction, ...] = ()
     statements: tuple[str, ...] = ()
     figures: Mapping[str, OutcomeFigure] = field(default_factory=dict)
@@ -179,6 +183,11 @@ class Outcome:
     notices: tuple[str, ...] = ()
     skipped: str = ""
     failed: str = ""
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """All that is to be said of the numbers: what they are held against first."""
+        return (self.reference, *self.statements) if self.reference else self.statements
 
     @property
     def verdict(self) -> Verdict:

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from depthlaw.data.config import differing_keys
 from depthlaw.data.files import make_folder
 from depthlaw.data.manifest import NAME as MANIFEST
 from depthlaw.data.manifest import read_manifest
+from depthlaw.data.others import foreign, names_in, other_run
 from depthlaw.data.store import open_run
 from depthlaw.errors import ConfigError, DepthlawError, UsageError
 from depthlaw.reproduce import inputs
@@ -25,6 +25,9 @@ from depthlaw.reproduce.outcome import Outcome
 from depthlaw.reproduce.registry import Experiment, Scale, select
 
 log = logging.getLogger(__name__)
+
+PAGES = {"report.html", "report.json", "report.md"}
+"""What ``depthlaw report`` writes beside experiments."""
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -73,12 +76,14 @@ def run_all(
     Raises
     ------
     UsageError
-        Before anything runs: no jobs, or a folder that holds something else.
+        Before anything runs: no jobs, or a folder that holds something else (runs in folders of their own
+        below ``out`` may be there, and the pages of ``depthlaw report``).
     OutputError
         Before anything runs: ``out`` cannot be created.
     """
     if jobs < 1:
         raise UsageError(f"jobs is {jobs}, and must be at least 1.")
+    _refuse_other(out)
     make_folder(out)
     orders = []
     for experiment in chosen:
@@ -141,18 +146,35 @@ def _said(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error} (a defect of depthlaw: -vv shows where)".split())
 
 
+def _refuse_other(out: Path) -> None:
+    """Refuse a folder that is a run itself, or holds files that are not ours.
+
+    Raises
+    ------
+    ConfigError
+        Before anything is written.
+    """
+    names = names_in(out)
+    if MANIFEST in names:
+        verb = read_manifest(out).verb
+        raise ConfigError(
+            f"{out} holds a run of depthlaw {verb}; reproduce needs a folder of its own.",
+            "Choose another --out, or an empty folder.",
+        )
+    if files := {name for name in names - PAGES if not (out / name).is_dir()}:
+        raise foreign(out, files)
+
+
 def _may_resume(folder: Path, name: str, scale: Scale, strict: bool) -> bool:
     """Whether the folder holds this experiment at this scale; refuse what it must not overwrite."""
     if not (folder / MANIFEST).exists():
         return True
-    config = read_manifest(folder).identity.get("config", {})
-    other = differing_keys(config, {"experiment": name, "scale": scale})
-    if other and strict:
-        raise ConfigError(
-            f"{folder} holds a run with other settings: {', '.join(map(str, other))}.",
-            "Choose another --out, or start over in this one with --no-resume.",
-        )
-    return not other
+    before = read_manifest(folder).identity
+    asked = {"verb": "reproduce", "config": {"experiment": name, "scale": scale}}
+    same = all(before.get(key) == value for key, value in asked.items())
+    if not same and (strict or before.get("verb") != asked["verb"]):
+        raise other_run(folder, {key: before.get(key) for key in asked}, asked)
+    return same
 
 
 def _same_input(folder: Path, here: dict[str, str]) -> bool:

@@ -139,11 +139,11 @@ def edit(name: str, key: str, value: object) -> Callable[[Path], object]:
         (write("manifest.json", b"{"), "is damaged"),
         (write("manifest.json", b"[]"), "is damaged"),
         (edit("manifest.json", "schema", 99), "manifest.json has schema 99"),
-        (remove("fit.txt"), "the text fit.txt cannot be read: No such file"),
+        (remove("fit.txt"), "bad fit.txt is missing."),
         (write("fit.txt", b"\xff\xfe"), "fit.txt is not as the run wrote it"),
-        (remove("parts.svg"), "the figure parts.svg cannot be shown: No such file"),
+        (remove("parts.svg"), "bad parts.svg is missing."),
         (write("parts.svg", b"<svg"), "the figure parts.svg cannot be shown: it is no XML"),
-        (remove("rows.parquet"), "the table rows.parquet cannot be read: No such file"),
+        (remove("rows.parquet"), "bad rows.parquet is missing."),
         (write("rows.parquet", b"PAR1"), "the table rows.parquet cannot be read"),
         (edit("manifest.json", "files", {"../../x.svg": {"sha256": "", "size": 0}}), "not a name for a file"),
     ],
@@ -188,6 +188,31 @@ def test_a_damaged_outcome_is_a_claim_that_failed(
     page = report_html(report).decode()
     assert "No result: " in page
     assert str(tmp_path) not in page
+
+
+def test_files_that_a_page_does_not_show_are_looked_at_too(tmp_path: Path, run_of: Keep) -> None:
+    folder = run_of(tmp_path / "law")
+    with open_run(folder, verb="fit", config={"seed": 0}) as run:
+        for name in ("fit.json", "a.png", "b.png", "c.png"):
+            run.write_bytes(name, b"alpha 1.06")
+    assert troubles(gather(folder)) == []
+    (folder / "fit.json").write_bytes(b"alpha 2.06")
+    (folder / "a.png").unlink()
+    assert troubles(gather(folder)) == ["law a.png is missing.", "law fit.json is not as the run wrote it."]
+    (folder / "b.png").unlink()
+    (folder / "c.png").write_bytes(b"")
+    assert troubles(gather(tmp_path)) == [
+        "law a.png, b.png are missing.",
+        "law c.png, fit.json are not as the run wrote them.",
+    ]
+
+
+def test_a_run_that_is_being_written_may_be_ahead_of_its_manifest(tmp_path: Path) -> None:
+    folder = tmp_path / "law"
+    left_running(folder)
+    (folder / "fit.txt").write_text("more")
+    (trouble,) = troubles(gather(folder))
+    assert "is not finished" in trouble
 
 
 def test_a_figure_that_is_no_svg_leaves_the_rest(tmp_path: Path, keep: Keep) -> None:

@@ -9,7 +9,7 @@ from depthlaw.report.outcomes import difference_text, in_errors, with_error
 from depthlaw.report.page.model import Report, Section
 from depthlaw.report.page.words import words
 from depthlaw.report.text import NONE
-from depthlaw.reproduce.outcome import Comparison, Outcome, Verdict
+from depthlaw.reproduce.outcome import Comparison, Verdict
 
 NOT_RUN = "not run"
 """Stands where a verdict would, for an experiment that is not there or did not come to its end."""
@@ -123,7 +123,7 @@ def _group(section: Section) -> Group:
         section.title,
         section.anchor,
         outcome.input if outcome else "",
-        " ".join(about_published(outcome)) if outcome else "",
+        outcome.reference if outcome else "",
         tuple(_claims(section)),
     )
 
@@ -139,8 +139,3 @@ def _claims(section: Section) -> Iterator[Claim]:
     else:
         why = outcome.failed or outcome.skipped or "no number that this input and scale could show"
         yield Claim(*who, None, outcome.verdict.value, why)
-
-
-def about_published(outcome: Outcome) -> Iterator[str]:
-    """Find the sentences by which an outcome says that its published numbers are not the paper's."""
-    return (said for said in (*outcome.statements, *outcome.notices) if "'published' is" in said)

@@ -47,7 +47,7 @@ def experiment_section(home: Path, place: str, manifest: Manifest, prefix: str) 
         pictures=tuple(pictures),
         tables=tuple(table for file, table in tables.items() if file not in drawn),
     )
-    return section, [*troubles, *changed_files(home, manifest, manifest.files)]
+    return section, [*troubles, *changed_files(home, manifest)]
 
 
 def _pictures(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from depthlaw.data.manifest import Manifest, read_manifest
 from depthlaw.errors import ConfigError
-from depthlaw.report.page.claims import about_published
 from depthlaw.report.page.experiments import experiment_section
 from depthlaw.report.page.files import without_home
 from depthlaw.report.page.find import find_runs
@@ -40,15 +39,16 @@ def gather(folder: str | Path) -> Report:
     sections = []
     for number, home in enumerate(homes, 1):
         place = _place(root, home)
+        whose = root.resolve().name if place == "." else place
         try:
             manifest = read_manifest(home)
         except ConfigError as error:
-            warnings.append(Warn("trouble", (place,), without_home(error.message, home)))
+            warnings.append(Warn("trouble", (whose,), without_home(error.message, home)))
             continue
         read = experiment_section if manifest.verb == "reproduce" else run_section
         section, troubles = read(home, place, manifest, f"f{number}-")
         sections.append(section)
-        warnings += [Warn("trouble", (place,), said) for said in (*_unfinished(manifest), *troubles)]
+        warnings += [Warn("trouble", (whose,), said) for said in (*_unfinished(manifest), *troubles)]
     sections.sort(key=_rank)
     held = {section.experiment for section in sections} - {""}
     return Report(
@@ -96,7 +96,8 @@ def _notes(sections: list[Section]) -> Iterator[Warn]:
     about: dict[str, list[str]] = {}
     for section in sections:
         outcome = section.outcome
-        for said in (*about_published(outcome), *outcome.notices) if outcome else ():
+        known = (outcome.reference, *outcome.notices) if outcome else ()
+        for said in filter(None, known):
             about.setdefault(said, []).append(section.experiment)
     for message, ids in about.items():
         yield Warn("note", tuple(dict.fromkeys(ids)), message)

@@ -75,7 +75,7 @@ def _experiment(section: Section) -> dict[str, Any]:
         "scale": section.scale,
         "verdict": outcome.verdict if outcome else None,
         "input": outcome.input if outcome else None,
-        "statements": list(outcome.statements) if outcome else [],
+        "statements": list(outcome.said) if outcome else [],
         "problem": section.problem or (outcome.failed or outcome.skipped if outcome else ""),
         **_files(section),
         "run": _manifest(section),

@@ -39,9 +39,10 @@ def run_section(home: Path, place: str, manifest: Manifest, prefix: str) -> tupl
         if name.endswith(".txt") and name != LOG:
             try:
                 texts.append(path_of(home, name).read_text(encoding="utf-8", errors="replace"))
+            except FileNotFoundError:
+                continue  # `changed_files` says so
             except (OSError, ValueError) as error:
                 troubles.append(f"the text {name} cannot be read: {_said(error)}.")
-    shown = [*tables, *(name for name in manifest.files if name.endswith((".svg", ".txt")))]
     drawn = {table.name for picture in pictures for table in picture.data}
     section = Section(
         place,
@@ -51,7 +52,7 @@ def run_section(home: Path, place: str, manifest: Manifest, prefix: str) -> tupl
         pictures=tuple(pictures),
         tables=tuple(table for name, table in tables.items() if name not in drawn),
     )
-    return section, [*troubles, *changed_files(home, manifest, shown)]
+    return section, [*troubles, *changed_files(home, manifest)]
 
 
 def _pictures(
@@ -65,6 +66,8 @@ def _pictures(
     for number, name in enumerate(names, 1):
         try:
             drawn = drawing(path_of(home, name).read_bytes(), f"{prefix}{number}-")
+        except FileNotFoundError:
+            continue
         except (OSError, ValueError) as error:
             troubles.append(f"the figure {name} cannot be shown: {_said(error)}.")
             continue
@@ -82,6 +85,8 @@ def _tables(home: Path, place: str, manifest: Manifest, troubles: list[str]) -> 
         if name.endswith(".parquet") and "/" not in name:
             try:
                 tables[name] = _table(home, place, name, manifest, INPUT if name in given else "")
+            except FileNotFoundError:
+                continue
             except (OSError, ValueError) as error:
                 troubles.append(f"the table {name} cannot be read: {_said(error)}.")
     return tables

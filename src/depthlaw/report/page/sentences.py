@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from depthlaw.plurals import counted
 from depthlaw.report.page.claims import claim_groups, counts
 from depthlaw.report.page.model import Report
 
@@ -56,16 +57,15 @@ def lead(report: Report) -> tuple[str, ...]:
 def _runs(report: Report) -> str:
     verbs = Counter(section.manifest.verb for section in report.runs)
     each = [f"{number} × {verb}" if number > 1 else verb for verb, number in sorted(verbs.items())]
-    many = len(report.runs) != 1
-    return f"{len(report.runs)} run{'s' * many} of depthlaw ({_listed(each)})"
+    return f"{counted(len(report.runs), 'run')} of depthlaw ({_listed(each)})"
 
 
 def _troubles(report: Report) -> str:
     places = {place for warn in report.warnings if warn.kind == "trouble" for place in warn.about}
     if not places:
         return "All of them came to their end." if len(report.runs) > 1 else "It came to its end."
-    one = len(places) == 1
-    return f"{len(places)} folder{'s' * (not one)} need{'s' * one} a look: see the warnings."
+    need = "needs" if len(places) == 1 else "need"
+    return f"{counted(len(places), 'folder')} {need} a look: see the warnings."
 
 
 def _listed(parts: Sequence[str]) -> str:
