@@ -77,7 +77,7 @@ FILES: dict[str, list[tuple[tuple[str, ...], str, int, str]]] = {
         (("report DIR",), "void", 3, "void"),
     ],
     "a binary file": [
-        (POINTS, "binary.csv", 3, "binary.csv: is a binary file, not a table of text."),
+        (POINTS, "binary.csv", 3, "binary.csv: is a binary file, not text."),
         (POINTS, "binary.parquet", 3, "binary.parquet: is not a Parquet file"),
         (LAWS, "binary.json", 3, "binary.json: cannot be read (not UTF-8 text)."),
         (CONFIGS, "binary.toml", 2, "binary.toml: cannot be read (not UTF-8 text)."),
@@ -85,7 +85,7 @@ FILES: dict[str, list[tuple[tuple[str, ...], str, int, str]]] = {
         (MODELS, "binary.gguf", 3, "binary.gguf: the model cannot be loaded"),
         (TEXTS, "binary.txt", 3, "is not UTF-8"),
         (TEXTS, "binary.parquet", 3, "binary.parquet: is not a readable Parquet file"),
-        (("trace --prompts",), "binary.jsonl", 3, "binary.jsonl: cannot be read (not UTF-8 text)."),
+        (("trace --prompts",), "binary.jsonl", 3, "binary.jsonl: is a binary file, not text."),
     ],
     "what may not be read": [  # below a file: also root is refused
         (POINTS, "runs.csv/x.csv", 3, "runs.csv/x.csv: cannot be read (not a directory)."),
@@ -98,7 +98,7 @@ FILES: dict[str, list[tuple[tuple[str, ...], str, int, str]]] = {
         (("fit RUNS",), "fit.json", 3, "fit.json"),
         (LAWS, "cut.json", 3, "cut.json is not a saved fit (not JSON"),
         (LAWS, "list.json", 3, "list.json is not a saved fit (its schema is not depthlaw.fit/1)."),
-        (("trace --prompts",), "text.txt", 3, "text.txt:1: is no JSON."),
+        (("trace --prompts",), "text.txt", 3, "text.txt:1: is no JSON (expecting value"),
         (("trace --prompts",), "list.json", 3, "entry 1: is int, not an object"),
         (TEXTS, "runs.csv", 3, "runs.csv"),
         (TEXTS, "empty.gguf", 3, "empty.gguf: not a known ending for text."),

@@ -21,8 +21,10 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # what text of any encoding has
 _MAX_CELL = 131_072  # characters; longer means a quote that was never closed
 
 
-def decode(data: bytes, source: str) -> str:
+def decode(data: bytes, source: str, *hint: str) -> str:
     """Decode the bytes of a text file: UTF-8 with or without a byte order mark, or UTF-16 with one.
+
+    ``hint`` is what to read instead of a binary file.
 
     Raises
     ------
@@ -34,7 +36,7 @@ def decode(data: bytes, source: str) -> str:
     else:
         encoding = "utf-8-sig"
         if b"\0" in data[:4096]:
-            raise InputError(f"{source}: is a binary file, not a table of text.", _FORMATS)
+            raise InputError(f"{source}: is a binary file, not text.", *hint)
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -52,7 +54,7 @@ def decode_table(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
     Numbers are the same in both, so that at worst names are wrong.
     """
     try:
-        return decode(data, source), ()
+        return decode(data, source, _FORMATS), ()
     except InputError:
         if not _CONTROL.search(data):  # UTF-16 has zeros
             with contextlib.suppress(UnicodeDecodeError):
