@@ -253,7 +253,8 @@ def test_a_full_disk_behind_stdout(words: str, workspace: Path, out: Path) -> No
 @pytest.mark.skipif(os.name == "nt", reason="needs limits of POSIX")
 def test_a_limit_on_the_size_of_files_is_met_in_earnest(workspace: Path, out: Path, command) -> None:
     # -B: an import would write compiled modules, cut at the limit, and later processes stumble over them.
-    words = [sys.executable, "-B", "-c", LIMITED + RUN, "fit", "runs.csv", "--starts", "64", "--out", str(out)]
+    words = [sys.executable, "-B", "-c", LIMITED + RUN]
+    words += ["fit", "runs.csv", "--starts", "64", "--out", str(out)]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 3
     assert "the file would exceed the size limit (ulimit -f).\nRaise the limit" in done.stderr
