@@ -41,6 +41,7 @@ from depthlaw.places import model_folders
 from depthlaw.probe.gather import Gathered
 from depthlaw.probe.keep import Keeper
 from depthlaw.probe.measure import Measuring, see
+from depthlaw.probe.memory import give_back
 from depthlaw.probe.summary import Summary
 from depthlaw.tensors.stack import run_blocks
 
@@ -81,6 +82,7 @@ def a_pass(lm: LanguageModel, batches: list, measuring: Measuring) -> None:
         keeper = Keeper(run, (Summary(), Gathered()), tokens=True)
         for batch in batches:
             keeper.take(see(lm, batch, measuring), batch.after)
+            give_back()
         keeper.finish(batches[-1].after)
 
 
