@@ -267,8 +267,10 @@ def test_a_process_that_is_told_to_end_while_it_computes(
     number: int, workspace: Path, out: Path, command
 ) -> None:
     line = ["sensitivity", "runs.csv", "--vary", "delta", "--resamples", "30000", "--out", str(out)]
+    # Under nohup SIGHUP is ignored, by heirs too, and rightly stays so.
+    heeded = f"import signal; signal.signal({int(number)}, signal.SIG_DFL); "
     process = subprocess.Popen(
-        [sys.executable, "-c", RUN, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", heeded + RUN, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
     for text in process.stderr:
