@@ -1,4 +1,4 @@
-"""Made tables of a known law, fits of the tables in ``data_dir`` (each made once), and where those lie."""
+"""Made tables of a known law, fits of the tables in ``data_dir`` (each made once), and where files lie."""
 
 from __future__ import annotations
 
@@ -41,6 +41,15 @@ def data_dir() -> Path:
     folder = os.environ.get("DEPTHLAW_DATA")
     if not folder:
         pytest.skip("set DEPTHLAW_DATA to the folder with runs/ and synthetic/")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def models_dir() -> Path:
+    """Folder of real models, named by $DEPTHLAW_MODELS; to ask for it is to be skipped without."""
+    folder = os.environ.get("DEPTHLAW_MODELS")
+    if not folder:
+        pytest.skip("set DEPTHLAW_MODELS to the folder with stories260K/")
     return Path(folder)
 
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import sys
 import types
 from pathlib import Path
@@ -15,11 +14,8 @@ pytestmark = pytest.mark.data
 
 
 @pytest.fixture
-def words(data_dir, monkeypatch):
+def words(data_dir, models_dir):
     """The words of a small probe; the model is found by its name."""
-    models = os.environ.get("DEPTHLAW_MODELS")
-    if not models:
-        pytest.skip("set DEPTHLAW_MODELS to the folder with stories260K/")
     text = str(Path(data_dir) / "text" / "tinystories.txt")
     return ["probe", "stories260K", "--text", text, "--limit", "12", "--batch-size", "4"]
 

@@ -1,5 +1,3 @@
-import os
-
 import pytest
 
 from depthlaw.data.text_records import Document
@@ -98,11 +96,9 @@ def test_a_missing_mark_cannot_be_asked_for():
 
 
 @pytest.mark.data
-def test_a_real_tokenizer():
+def test_a_real_tokenizer(models_dir):
     transformers = pytest.importorskip("transformers")
-    if not (folder := os.environ.get("DEPTHLAW_MODELS")):
-        pytest.skip("set DEPTHLAW_MODELS to the folder with stories260K/")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(f"{folder}/stories260K")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(models_dir / "stories260K")
     once, twice = ids(TokenReader(tokenizer, max_length=5), "Once upon a time", "<s>Once upon a time")
     assert once[0] == 1
     assert twice[:2] == [1, once[1]]

@@ -102,8 +102,9 @@ def test_what_a_page_shows_is_so(page: Path, place: Path) -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize("page", [p for p in PAGES if needs_data(p)], ids=lambda p: p.name)
-def test_what_a_page_shows_of_models_and_real_tables_is_so(page: Path, place: Path) -> None:
-    assert os.environ.get("DEPTHLAW_DATA")
+def test_what_a_page_shows_of_models_and_real_tables_is_so(
+    data_dir: Path, models_dir: Path, place: Path, page: Path
+) -> None:
     run_page(page)
 
 

@@ -61,3 +61,11 @@ def hooks_of(model):
 @pytest.fixture
 def hooks():
     return hooks_of
+
+
+@pytest.fixture(scope="session")
+def stories(models_dir):
+    """A small trained model."""
+    from depthlaw.models import load_model
+
+    return load_model("stories260K", device="cpu")

@@ -1,7 +1,6 @@
 """Whole ablations on a small real model: numbers, resumption, warnings, the command."""
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -22,15 +21,6 @@ TEXTS = [
     "Tom had a red ball. He wanted to show it to his friend, but the ball was gone. He was sad.",
     "The cat sat on the mat and looked at the bird in the tree for a very long time. It was happy.",
 ]
-
-
-@pytest.fixture(scope="module")
-def stories():
-    if not os.environ.get("DEPTHLAW_MODELS"):
-        pytest.skip("set DEPTHLAW_MODELS")
-    from depthlaw.models import load_model
-
-    return load_model("stories260K", device="cpu")
 
 
 def test_scores_are_those_of_the_logits(lm_of):
@@ -132,9 +122,7 @@ def test_settings_that_cannot_be_meant(lm_of):
 
 
 @pytest.mark.data
-def test_the_command(capsys, tmp_path):
-    if not os.environ.get("DEPTHLAW_MODELS"):
-        pytest.skip("set DEPTHLAW_MODELS")
+def test_the_command(models_dir, capsys, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("\n<|endoftext|>\n".join(TEXTS))
     words = ["ablate", "stories260K", "--text", str(text), "--device", "cpu"]

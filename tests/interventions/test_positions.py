@@ -1,7 +1,6 @@
 """Subject, prediction and target among tokens: byte-level, SentencePiece and slow tokenizers."""
 
 import json
-import os
 
 import pytest
 
@@ -32,13 +31,10 @@ def slow():
 
 
 @pytest.fixture(scope="module")
-def sentencepiece():
-    folder = os.environ.get("DEPTHLAW_MODELS")
-    if not folder:
-        pytest.skip("set DEPTHLAW_MODELS")
+def sentencepiece(models_dir):
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(os.path.join(folder, "stories260K"))
+    return AutoTokenizer.from_pretrained(models_dir / "stories260K")
 
 
 @pytest.fixture(params=["byte_level", "slow", pytest.param("sentencepiece", marks=pytest.mark.data)])

@@ -1,7 +1,6 @@
 """Whole traces on a small real model: tables, resumption, files, the command."""
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -18,15 +17,6 @@ PROMPTS = (
     Prompt("Once upon a time there was a little", "Once", "girl", "once"),
     Prompt("The dog was very", "dog", "happy", "dog"),
 )
-
-
-@pytest.fixture(scope="module")
-def stories():
-    if not os.environ.get("DEPTHLAW_MODELS"):
-        pytest.skip("set DEPTHLAW_MODELS")
-    from depthlaw.models import load_model
-
-    return load_model("stories260K", device="cpu")
 
 
 @pytest.mark.data
@@ -79,9 +69,7 @@ def test_several_target_tokens_and_other_subjects(stories):
 
 @pytest.mark.data
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_invariants_hold_in_16_bit(dtype):
-    if not os.environ.get("DEPTHLAW_MODELS"):
-        pytest.skip("set DEPTHLAW_MODELS")
+def test_invariants_hold_in_16_bit(models_dir, dtype):
     settings = {"samples": 2, "restore": ("block", "attention", "mlp"), "dtype": dtype, "device": "cpu"}
     found = causal_trace("stories260K", PROMPTS[:2], **settings)
     assert found.dtype == dtype
@@ -131,9 +119,7 @@ def test_what_cannot_be_meant(lm_of):
 
 
 @pytest.mark.data
-def test_the_command(capsys, tmp_path):
-    if not os.environ.get("DEPTHLAW_MODELS"):
-        pytest.skip("set DEPTHLAW_MODELS")
+def test_the_command(models_dir, capsys, tmp_path):
     words = ["trace", "stories260K", "--device", "cpu", "--samples", "2"]
     one = ["--prompt", "Lily and Tom went to the park. Tom saw", "--subject", "Lily", "--target", "a"]
     assert main([*words, *one, "--dry-run"]) == 0

@@ -1,8 +1,6 @@
 """Tiny models of many families, with random weights; no network."""
 
 import functools
-import os
-from pathlib import Path
 
 import pytest
 import torch
@@ -72,15 +70,6 @@ def build(family: str):
 def make():
     """The function that builds a family's tiny model."""
     return build
-
-
-@pytest.fixture(scope="session")
-def models_dir() -> Path:
-    """Folder of real models, named by $DEPTHLAW_MODELS."""
-    folder = os.environ.get("DEPTHLAW_MODELS")
-    if not folder:
-        pytest.skip("set DEPTHLAW_MODELS to the folder with stories260K/")
-    return Path(folder)
 
 
 @pytest.fixture(params=list(FAMILIES))

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -17,14 +16,6 @@ from depthlaw.probe.run import probe
 from depthlaw.probe.table import layers_of
 
 pytestmark = pytest.mark.data
-
-
-@pytest.fixture
-def models_dir():
-    folder = os.environ.get("DEPTHLAW_MODELS")
-    if not folder:
-        pytest.skip("set DEPTHLAW_MODELS to the folder with stories260K/")
-    return Path(folder)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Fig. 6 without the hub: skipped, on a stand-in, and the comparison that Pythia models get."""
 
-import os
-
 import pytest
 
 from depthlaw.reproduce import fig6
@@ -34,10 +32,8 @@ def test_every_size_has_its_published_numbers():
 
 
 @pytest.mark.data
-def test_a_stand_in_is_traced_and_not_compared(monkeypatch, tmp_path):
+def test_a_stand_in_is_traced_and_not_compared(models_dir, monkeypatch, tmp_path):
     pytest.importorskip("transformers")
-    if not os.environ.get("DEPTHLAW_MODELS"):
-        pytest.skip("set DEPTHLAW_MODELS")
     monkeypatch.setenv("DEPTHLAW_CACHE", str(tmp_path))
     found = fig6.run("smoke")
     assert found.verdict is Verdict.NOT_COMPARABLE
