@@ -128,7 +128,7 @@ def _described(faults: list[tuple[str, str]]) -> str:
     return " and ".join(f"{header} {why}".strip() for header, why in faults[:3])
 
 
-def counted(bad: BadRows) -> str:
+def count_reasons(bad: BadRows) -> str:
     """Say how many rows are bad for each reason, each row under its first: ``"loss: 2 zero, 1 missing"``."""
     by_header: dict[str, Counter[str]] = {}
     for faults in bad.values():

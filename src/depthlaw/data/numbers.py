@@ -197,12 +197,3 @@ def shown(cell: Any) -> str:
     text = " ".join(str(cell).split())
     text = text if len(text) <= 24 else f"{text[:23]}…"
     return f'"{text}"' if isinstance(cell, str) else text
-
-
-def count_of(count: int, noun: str) -> str:
-    """Write a count with its noun.
-
-    >>> count_of(1, "document"), count_of(0, "document")
-    ('1 document', '0 documents')
-    """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from depthlaw.data.bad_rows import bad_rows_error, counted, find_bad_rows
+from depthlaw.data.bad_rows import bad_rows_error, count_reasons, find_bad_rows
 from depthlaw.data.columns import (
     QUANTITIES,
     UNITS,
@@ -27,6 +27,7 @@ from depthlaw.data.readers import read_raw
 from depthlaw.data.table import RunTable, assemble
 from depthlaw.data.where import select_rows
 from depthlaw.errors import InputError, Notice, UsageError, suggesting, unknown_name
+from depthlaw.plurals import counted
 
 __all__ = ["ColumnUse", "RunTable", "read_runs"]
 
@@ -148,8 +149,8 @@ def read_runs(
     if bad:
         if not drop_bad or len(bad) == raw.n_rows:
             raise bad_rows_error(bad, raw.n_rows, raw.source, raw.place)
-        reasons = counted(bad)
-        history.append(f"dropped {_rows(len(bad), 'bad ')} ({reasons})")
+        reasons = count_reasons(bad)
+        history.append(f"dropped {counted(len(bad), 'bad row')} ({reasons})")
         places = tuple(int(raw.lines[row]) for row in bad)
         message = f"{len(bad)} of {raw.n_rows} rows were unusable and are left out ({reasons})"
         notices.append(Notice("bad-rows-dropped", message, places))
@@ -164,7 +165,7 @@ def read_runs(
         if not keep.any():
             raise InputError(f'{raw.source}: every weight in "{headers["weights"]}" is zero.')
         if not keep.all():
-            history.append(f"left out {_rows((~keep).sum())} of weight 0")
+            history.append(f"left out {counted(int((~keep).sum()), 'row')} of weight 0")
             raw = raw.select(keep)
             numbers = {name: column.select(keep) for name, column in numbers.items()}
 
@@ -192,10 +193,6 @@ def read_runs(
     if drop_duplicates:
         table = table.drop_duplicates()
     return table.exclude_highest(exclude_highest)
-
-
-def _rows(count: int, kind: str = "") -> str:
-    return f"{count} {kind}row{'' if count == 1 else 's'}"
 
 
 def _columns_to_check(found: Columns, use: Collection[str] | None, source: str) -> list[str]:

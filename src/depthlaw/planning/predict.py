@@ -20,6 +20,7 @@ from depthlaw.planning.draws import Draws, has_profile, parameter_draws
 from depthlaw.planning.plan_config import FEWEST
 from depthlaw.planning.region import Quantity, Region, delta_range, profile_range, region_of
 from depthlaw.planning.support import FAR, NEAR, NOT_SCALES, Distance, dials, distance, undetermined
+from depthlaw.plurals import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,7 +76,7 @@ class Prediction(Shown):
 
     def in_short(self) -> str:
         """How many points, and the losses there."""
-        points = "1 point" if len(self) == 1 else f"{len(self)} points"
+        points = counted(len(self), "point")
         losses = np.array2string(self.loss, precision=4, threshold=6)
         return f"{points} of {', '.join(self.scales)}; loss {losses}"
 

@@ -10,6 +10,7 @@ import numpy as np
 from depthlaw.laws.result import Estimate, Fit, ProfileCurve, Status
 from depthlaw.numerics.terms import Array
 from depthlaw.plots.style import FIT, MUTED, POINTS, SECOND, scale_axis
+from depthlaw.plurals import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +115,7 @@ def draw_loss_part(ax: Axes, part: LossPart, exponent: Estimate) -> Axes:
         ax.text(
             0.02,
             0.02,
-            f"{hidden} run{'s' if hidden > 1 else ''} below the axis",
+            f"{counted(hidden, 'run')} below the axis",
             transform=ax.transAxes,
             fontsize=7,
             color=POINTS,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from depthlaw.data.numbers import count_of
 from depthlaw.data.text_limit import LEAST_TOKENS
+from depthlaw.plurals import counted
 
 if TYPE_CHECKING:
     from depthlaw.probe.result import ProbeResult
@@ -75,7 +75,7 @@ def statements(result: ProbeResult) -> dict[str, str]:
     Of fewer than `LEAST_TOKENS` tokens that count nothing is said but that, as ``text``.
     """
     if result.n_counted < LEAST_TOKENS:
-        few = f"{count_of(result.n_counted, 'token')} of {LEAST_TOKENS} at least"
+        few = f"{counted(result.n_counted, 'token')} of {LEAST_TOKENS} at least"
         return {"text": f"Too little text for statements: {few}."}
     found = findings(result)
     said = {}

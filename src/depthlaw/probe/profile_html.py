@@ -6,7 +6,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from depthlaw.data.numbers import count_of
+from depthlaw.plurals import counted
 from depthlaw.probe.findings import sentences
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def profile_html(result: ProbeResult) -> str:
             f'<td style="text-align:left">{bar}</td><td>{between}</td><td>{norms[layer + 1]:.4g}</td></tr>'
         )
     said = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences(result))
-    counts = f"{count_of(result.n_documents, 'document')}, {count_of(result.n_counted, 'token')}"
+    counts = f"{counted(result.n_documents, 'document')}, {counted(result.n_counted, 'token')}"
     return (
         f"<p><b>{escape(result.model)}</b> on {escape(result.text)}: {counts}</p>"
         "<table><tr><th>block</th><th>θ state (rad)</th><th></th>"

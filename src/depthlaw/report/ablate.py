@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depthlaw.data.numbers import count_of
 from depthlaw.interventions.agreement import LEAST_PLACES
 from depthlaw.interventions.averaging import STUDENTS, SWAP_IF_AVERAGING, SWAP_IF_FLOW
 from depthlaw.interventions.pruning import Drop, best_drop, mergekit_yaml
+from depthlaw.plurals import counted
 from depthlaw.report.text import number, table
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def ablate_text(result: Ablation) -> str:
         for row in result.to_table().to_pylist()
     ]
     text = (
-        f"{result.model}: {count_of(result.depth, 'block')}, {result.dtype} · {result.text}: "
-        f"{count_of(result.n_documents, 'document')}, {count_of(result.n_tokens, 'token')}; "
+        f"{result.model}: {counted(result.depth, 'block')}, {result.dtype} · {result.text}: "
+        f"{counted(result.n_documents, 'document')}, {counted(result.n_tokens, 'token')}; "
         f"intact {number(result.intact)} nats per token\n"
         "Blocks count from 0; both ends of a range run.\n\n"
     )

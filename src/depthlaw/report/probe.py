@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from depthlaw.data.numbers import count_of
+from depthlaw.plurals import counted
 from depthlaw.probe.columns import QUANTITIES
 from depthlaw.probe.findings import findings, sentences
 from depthlaw.report.text import NONE, table
@@ -45,10 +45,10 @@ def probe_text(result: ProbeResult) -> str:
 
 def headline(result: ProbeResult) -> str:
     """Return one line on what was measured."""
-    shape = f"{count_of(result.depth, 'block')} × {result.width}, {result.dtype}"
+    shape = f"{counted(result.depth, 'block')} × {result.width}, {result.dtype}"
     return (
         f"{result.model}: {shape} · {result.text}: "
-        f"{count_of(result.n_documents, 'document')}, {count_of(result.n_counted, 'token')} counted"
+        f"{counted(result.n_documents, 'document')}, {counted(result.n_counted, 'token')} counted"
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depthlaw.plurals import counted
 from depthlaw.report.text import number, table
 
 if TYPE_CHECKING:
@@ -21,11 +22,9 @@ _FIGURES = 3
 def trace_text(result: TraceResult) -> str:
     """What the runs gave, the strongest states, the groups, and the averages over prompts."""
     rows = result.rows
-    draws = "draw" if result.samples == 1 else "draws"
     lines = [
-        f"{result.model}: {result.depth} blocks, {result.dtype} · "
-        f"{len(rows)} prompt{'s' * (len(rows) > 1)} · "
-        f"noise: {result.noise}, {result.samples} {draws}",
+        f"{result.model}: {counted(result.depth, 'block')}, {result.dtype} · "
+        f"{counted(len(rows), 'prompt')} · noise: {result.noise}, {counted(result.samples, 'draw')}",
         f"invariants hold: largest relative difference {worst(result):.1e}",
         "",
     ]
