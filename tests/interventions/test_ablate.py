@@ -65,11 +65,20 @@ def test_an_ablation_and_its_continuation(stories, tmp_path):
     assert rows["skip 1"]["delta_ce"] == pytest.approx(mean)
     assert rows["skip 1"]["delta_ce_stderr"] == pytest.approx(error)
 
+    told = []
+
     def stop(documents, tokens):
-        raise KeyboardInterrupt
+        told.append((documents, tokens))
+        if documents > 1:
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         ablate(stories, TEXTS, out=tmp_path / "run", progress=stop, **settings)
+    # Every plan, the end of the batch, and the first plan of the next: long batches tell how far they are.
+    every = len(whole.plans)
+    shares = [*np.arange(1, every + 1) / every, 1, 1 + 1 / every]
+    assert [documents for documents, _ in told] == pytest.approx(shares)
+    assert (np.diff([tokens for _, tokens in told]) >= 0).all()
     again = ablate(stories, TEXTS, out=tmp_path / "run", **settings)
     assert again.to_table().equals(whole.to_table())
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["status"] == "done"

@@ -69,7 +69,7 @@ def ablate_command(
         steps = [f"run {plan.name}: {plan.listing()}" for plan in plans]
         output.emit_plan(config, steps)
         return ExitCode.DONE
-    with Counter("{} documents, {} tokens") as progress:
+    with Counter("{:.1f} documents, {} tokens") as progress:
         result = ablate(
             lm,
             source,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,8 @@ from depthlaw.models.opening import identity_of_weights, language_model, recorde
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Progress = Callable[[int, int], None]
-"""Called after every batch with the documents and the tokens done so far."""
+Progress = Callable[[float, int], None]
+"""Called with the documents and the tokens done so far; a batch counts by the plans that have run."""
 
 _BATCH_TOKENS = {"cpu": 2048}
 _BATCH_TOKENS_ELSEWHERE = 16_384
@@ -121,18 +122,25 @@ def _pass(
     tables: list[pa.Table] = []
     criteria: CriteriaSums | None = None
     tokens = documents = 0
+
+    def tell(inside: int, batch: Batch, share: float) -> None:
+        if progress is not None:
+            progress(documents + share * inside, tokens + round(share * batch.n_tokens))
+
     for number, batch in enumerate(read_batches(source, lm.tokenizer, batching, limit=config.stop)):
         if not batch.has_successor.any():
             continue
-        table, found = _kept(run, number) or _measure(lm, batch, plans, config.seed)
+        inside = len(np.unique(batch.document[batch.has_successor]))
+        found = _kept(run, number)
+        if found is None:
+            found = _measure(lm, batch, plans, config.seed, partial(tell, inside, batch))
         if run is not None and not run.complete:
-            _keep(run, number, table, found)
-        tables.append(table)
-        criteria = found if criteria is None else criteria.merge(found)
-        documents += len(table) // len(plans)
+            _keep(run, number, *found)
+        tables.append(found[0])
+        criteria = found[1] if criteria is None else criteria.merge(found[1])
+        tell(inside, batch, 1.0)
+        documents += inside
         tokens += batch.n_tokens
-        if progress is not None:
-            progress(documents, tokens)
     said = []
     if length_of(lm, config) < config.max_length:
         cut = f"documents are cut at {lm.context} tokens, the model's context, not at {config.max_length}."
@@ -155,7 +163,7 @@ def _pass(
 
 @torch.no_grad()
 def _measure(
-    lm: LanguageModel, batch: Batch, plans: Sequence[Plan], seed: int
+    lm: LanguageModel, batch: Batch, plans: Sequence[Plan], seed: int, tell: Callable[[float], None]
 ) -> tuple[pa.Table, CriteriaSums]:
     import pyarrow as pa
 
@@ -163,7 +171,7 @@ def _measure(
     ids = lm.tokens(batch.input_ids, batch.attention_mask)
     trace = lm.capture(ids)
     targets = ids.ids.roll(-1, dims=1)[counted]
-    scores = score(lm, trace, plans, counted, targets)
+    scores = score(lm, trace, plans, counted, targets, lambda ran: tell(ran / len(plans)))
     criteria = CriteriaSums.of(shuffled([state[counted] for state in trace.states], seed))
     document = batch.document[batch.has_successor]
     known, place, counts = np.unique(document, return_inverse=True, return_counts=True)

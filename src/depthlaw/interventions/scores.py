@@ -42,7 +42,14 @@ class Scores:
     agrees: Tensor
 
 
-def score(stack: Stack[Any], trace: Trace, plans: Sequence[Plan], counted: Tensor, targets: Tensor) -> Scores:
+def score(
+    stack: Stack[Any],
+    trace: Trace,
+    plans: Sequence[Plan],
+    counted: Tensor,
+    targets: Tensor,
+    ran: Callable[[int], None] = lambda count: None,
+) -> Scores:
     """Run plans on a captured pass and read what they predict.
 
     Parameters
@@ -53,15 +60,19 @@ def score(stack: Stack[Any], trace: Trace, plans: Sequence[Plan], counted: Tenso
         (rows, positions) bool, which tokens to read.
     targets
         (tokens,) int64 next tokens of those.
+    ran
+        Called after each plan with the number of plans that have run.
     """
     last = trace.states[-1][counted]
+
+    def final(number: int) -> Tensor:
+        state = execute(stack, trace, plans[number])[counted]
+        ran(number + 1)
+        return state
+
+    numbers = range(len(plans))
     parts = [
-        _read(
-            [execute(stack, trace, plan)[counted] for plan in plans[start : start + GROUP]],
-            last,
-            targets,
-            stack.finish,
-        )
+        _read([final(number) for number in numbers[start : start + GROUP]], last, targets, stack.finish)
         for start in range(0, max(len(plans), 1), GROUP)
     ]
     return Scores(

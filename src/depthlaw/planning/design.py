@@ -129,7 +129,8 @@ def design(fit: Fit, config: DesignConfig | None = None, **settings: Any) -> Des
     config = replaced(DesignConfig, config, settings)
     for estimate in fit.params:
         if estimate.status is Status.DROPPED:
-            raise FitError(f"nothing can be weighed for {estimate.name}: {estimate.reason}.")
+            term = estimate.name.partition("_")[2] or estimate.name
+            raise FitError(f"no run can be weighed for the {term} term: {estimate.reason}.")
     level = fit.level if config.level is None else config.level
     draws = parameter_draws(fit, config.resamples, config.seed)
     known = information(fit, draws)
