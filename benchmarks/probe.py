@@ -32,9 +32,9 @@ from pathlib import Path
 import torch
 
 from depthlaw.data.store import open_run
-from depthlaw.data.text import open_text
-from depthlaw.data.text_batches import Batching, read_batches
-from depthlaw.data.text_limit import Limit
+from depthlaw.data.text.batches import Batching, read_batches
+from depthlaw.data.text.limit import Limit
+from depthlaw.data.text.opening import open_text
 from depthlaw.models import LanguageModel, load_model
 from depthlaw.models.language_model import base_of
 from depthlaw.places import model_folders

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from depthlaw.data.text import open_text
-from depthlaw.data.text_batches import Batching, read_batches
+from depthlaw.data.text.batches import Batching, read_batches
+from depthlaw.data.text.opening import open_text
 from depthlaw.errors import InputError
 from depthlaw.models import Tokens
 from depthlaw.probe.measure import Measuring, refuse_dead_layers, see

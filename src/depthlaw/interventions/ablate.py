@@ -12,10 +12,10 @@ import torch
 
 from depthlaw.data.config import replaced
 from depthlaw.data.store import Run, open_run
-from depthlaw.data.text import TextSource
-from depthlaw.data.text_batch import Batch
-from depthlaw.data.text_batches import Batching, read_batches
-from depthlaw.data.text_limit import read_more
+from depthlaw.data.text.batch import Batch
+from depthlaw.data.text.batches import Batching, read_batches
+from depthlaw.data.text.limit import read_more
+from depthlaw.data.text.source import TextSource
 from depthlaw.errors import InputError, Notice
 from depthlaw.interventions.ablate_config import AblateConfig
 from depthlaw.interventions.ablation import DOCUMENT_UNITS, PLAN_UNITS, Ablation
@@ -54,7 +54,7 @@ def ablate(
     model
         What `depthlaw.load_model` takes, a `LanguageModel`, or a model of transformers in memory.
     text
-        What `depthlaw.data.text.open_text` takes: a file, a folder, ``hf:org/name``, a list of texts.
+        What `depthlaw.data.text.opening.open_text` takes: a file, a folder, ``hf:org/name``, a list of texts.
     config, settings
         An `AblateConfig`, and fields of it by name that override it.
     out

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from depthlaw.data.bounds import check_counts
 from depthlaw.data.config import own_first
 from depthlaw.data.model_config import ModelConfig
-from depthlaw.data.text_config import TextConfig
+from depthlaw.data.text.config import TextConfig
 
 DEPTH_LAW = (5.0805, 1.201390266418457)
 """c and alpha of the paper's depth term c·depth^-alpha, nats per token (App. B.3)."""

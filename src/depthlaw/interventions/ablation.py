@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from depthlaw.data.html import result_html
 from depthlaw.data.shown import Shown
-from depthlaw.data.text_limit import LEAST_TOKENS
+from depthlaw.data.text.limit import LEAST_TOKENS
 from depthlaw.errors import Notice
 from depthlaw.interventions.agreement import Agreement, rank_agreement, windows
 from depthlaw.interventions.averaging import Skips, Swaps, middle_skips, middle_swaps

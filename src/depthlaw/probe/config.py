@@ -7,7 +7,7 @@ from typing import Literal
 
 from depthlaw.data.config import own_first
 from depthlaw.data.model_config import ModelConfig
-from depthlaw.data.text_config import TextConfig
+from depthlaw.data.text.config import TextConfig
 
 
 @own_first

@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 from itertools import islice
 
-from depthlaw.data.text import TextSource
-from depthlaw.data.text_limit import Limit, parse_limit
-from depthlaw.data.text_tokens import TokenReader
+from depthlaw.data.text.limit import Limit, parse_limit
+from depthlaw.data.text.source import TextSource
+from depthlaw.data.text.tokens import TokenReader
 from depthlaw.models import LanguageModel
 from depthlaw.probe.config import ProbeConfig
 from depthlaw.probe.measure import Measuring, see

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from depthlaw.data.text_limit import LEAST_TOKENS
+from depthlaw.data.text.limit import LEAST_TOKENS
 from depthlaw.plurals import counted
 
 if TYPE_CHECKING:

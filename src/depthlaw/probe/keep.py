@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from depthlaw.data.text_batch import Position
+from depthlaw.data.text.batch import Position
 from depthlaw.probe.columns import QUANTITIES, units
 from depthlaw.probe.seen import Observer, Seen
 from depthlaw.probe.table import joined, token_table

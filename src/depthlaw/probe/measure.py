@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from depthlaw.data.text_batch import Batch
+from depthlaw.data.text.batch import Batch
 from depthlaw.errors import InputError
 from depthlaw.models import LanguageModel, Tokens
 from depthlaw.probe.seen import Floats, Seen

@@ -11,10 +11,10 @@ import numpy as np
 
 from depthlaw.data.config import replaced, to_dict
 from depthlaw.data.store import Run, open_run
-from depthlaw.data.text import TextSource
-from depthlaw.data.text_batch import Batch, Position
-from depthlaw.data.text_batches import Batching, read_batches
-from depthlaw.data.text_limit import read_more
+from depthlaw.data.text.batch import Batch, Position
+from depthlaw.data.text.batches import Batching, read_batches
+from depthlaw.data.text.limit import read_more
+from depthlaw.data.text.source import TextSource
 from depthlaw.errors import InputError, Notice
 from depthlaw.models import LanguageModel
 from depthlaw.models.opening import identity_of_weights, language_model, recorded
@@ -52,8 +52,8 @@ def probe(
         What `load_model` takes, a `LanguageModel`, or a model of transformers in memory (its tokenizer is
         then looked up where it came from).
     text
-        What `depthlaw.data.text.open_text` takes: a file, a folder, ``hf:org/name``, a list of texts; or a
-        source already open.
+        What `depthlaw.data.text.opening.open_text` takes: a file, a folder, ``hf:org/name``, a list of texts;
+        or a source already open.
     config, settings
         A `ProbeConfig`, and fields of it by name that override it.
     out

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
-from depthlaw.data.text import TextSource
-from depthlaw.data.text_batch import Batch, Piece, Position, from_pieces
-from depthlaw.data.text_limit import Limit
-from depthlaw.data.text_retry import Retry
-from depthlaw.data.text_tokens import Bos, Tokenizer, TokenReader, Tokens
+from depthlaw.data.text.batch import Batch, Piece, Position, from_pieces
+from depthlaw.data.text.limit import Limit
+from depthlaw.data.text.retry import Retry
+from depthlaw.data.text.source import TextSource
+from depthlaw.data.text.tokens import Bos, Tokenizer, TokenReader, Tokens
 
 _CHUNK = 64  # documents tokenised at once when packing
 

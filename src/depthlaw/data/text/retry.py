@@ -6,13 +6,10 @@ import errno
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from depthlaw.data.text_records import Document
+from depthlaw.data.text.records import Document
+from depthlaw.data.text.source import TextSource
 from depthlaw.errors import InputError
-
-if TYPE_CHECKING:
-    from depthlaw.data.text import TextSource
 
 TRANSIENT_ERRNOS = frozenset(
     {errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ECONNRESET, errno.ENETUNREACH, errno.EAGAIN, errno.EPIPE}

@@ -1,7 +1,7 @@
 import pytest
 
-from depthlaw.data.text_records import Document
-from depthlaw.data.text_tokens import TokenReader
+from depthlaw.data.text.records import Document
+from depthlaw.data.text.tokens import TokenReader
 from depthlaw.errors import InputError
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from depthlaw.data.jsonio import json_fault
-from depthlaw.data.text_records import Record, RecordReader, whole_characters
-from depthlaw.data.text_retry import TRANSIENT_ERRNOS
+from depthlaw.data.text.records import Record, RecordReader, whole_characters
+from depthlaw.data.text.retry import TRANSIENT_ERRNOS
 from depthlaw.errors import InputError, cannot_read
 
 SEPARATOR = "<|endoftext|>"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from depthlaw.data.text_tokens import TokenReader, Tokens
+from depthlaw.data.text.tokens import TokenReader, Tokens
 
 Piece = tuple[Tokens, int, int]
 """Tokens begin … end − 1 of a document."""

@@ -2,8 +2,8 @@ import errno
 
 import pytest
 
-from depthlaw.data.text_records import Document
-from depthlaw.data.text_retry import Retry, is_transient
+from depthlaw.data.text.records import Document
+from depthlaw.data.text.retry import Retry, is_transient
 from depthlaw.errors import InputError
 
 DOCUMENTS = [Document(i, f"#{i}", f"text {i}") for i in range(5)]

@@ -1,6 +1,6 @@
 import pytest
 
-from depthlaw.data.text_limit import Limit, parse_limit, read_more
+from depthlaw.data.text.limit import Limit, parse_limit, read_more
 from depthlaw.errors import UsageError
 
 

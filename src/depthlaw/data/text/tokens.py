@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from depthlaw.data.text_records import Document
+from depthlaw.data.text.records import Document
 from depthlaw.errors import InputError
 
 Bos = Literal["auto", "always", "never"]

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from depthlaw.data import text_hub
-from depthlaw.data.text import StreamText, open_text
-from depthlaw.data.text_config import TextConfig
-from depthlaw.data.text_records import Document, RecordReader
+from depthlaw.data.text.config import TextConfig
+from depthlaw.data.text.local import StreamText
+from depthlaw.data.text.opening import open_text
+from depthlaw.data.text.records import Document, RecordReader
 from depthlaw.errors import InputError, UsageError
 
 
@@ -269,7 +269,7 @@ class Rows:
 
 @pytest.fixture
 def reachable(monkeypatch):
-    monkeypatch.setattr(text_hub, "why_not_reachable", lambda: "")
+    monkeypatch.setattr("depthlaw.data.text.hub.why_not_reachable", lambda: "")
 
 
 @pytest.fixture
@@ -329,7 +329,7 @@ def test_a_hub_out_of_reach_is_said_at_once_but_waited_for_on_the_way(monkeypatc
 
 
 def test_a_hub_that_does_not_answer_is_not_asked_for_a_data_set(hub, monkeypatch):
-    monkeypatch.setattr(text_hub, "why_not_reachable", lambda: "HF_HUB_OFFLINE is set")
+    monkeypatch.setattr("depthlaw.data.text.hub.why_not_reachable", lambda: "HF_HUB_OFFLINE is set")
     with pytest.raises(InputError, match=r"hf:a/b: HF_HUB_OFFLINE is set") as caught:
         read("a/b")
     assert len(str(caught.value).splitlines()) == 2

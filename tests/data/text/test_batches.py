@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depthlaw.data.text import open_text
-from depthlaw.data.text_batch import Position
-from depthlaw.data.text_batches import Batching, read_batches
-from depthlaw.data.text_limit import Limit
-from depthlaw.data.text_retry import Retry
+from depthlaw.data.text.batch import Position
+from depthlaw.data.text.batches import Batching, read_batches
+from depthlaw.data.text.limit import Limit
+from depthlaw.data.text.opening import open_text
+from depthlaw.data.text.retry import Retry
 
 
 class Letters:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from depthlaw.data.text_records import Document, RecordReader
+from depthlaw.data.text.records import Document, RecordReader
 from depthlaw.errors import InputError
 from depthlaw.hub import why_not_reachable
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from depthlaw.data.bounds import check_counts
-from depthlaw.data.text import TextSource, open_text
-from depthlaw.data.text_hub import HubText
-from depthlaw.data.text_limit import Limit, parse_limit
+from depthlaw.data.text.hub import HubText
+from depthlaw.data.text.limit import Limit, parse_limit
+from depthlaw.data.text.opening import open_text
+from depthlaw.data.text.source import TextSource
 from depthlaw.errors import UsageError
 
 
