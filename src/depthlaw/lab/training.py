@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depthlaw.lab.config import LabConfig
-from depthlaw.lab.engine import Array, Engine, StudentKey, make_engine
+from depthlaw.lab.engine import Array, Engine, StudentKey
+from depthlaw.lab.engines import make_engine
 from depthlaw.lab.networks import draw_student, draw_teacher
 from depthlaw.lab.saturation import saturated_since
 from depthlaw.lab.streams import Batches, Purpose
