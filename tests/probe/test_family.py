@@ -89,7 +89,7 @@ def test_text_and_payload_say_the_same():
     assert payload["sensitivity"]["rest"]["beta"] is None
 
 
-def write_probe(folder, depth, *, verb="probe"):
+def write_probe(folder, depth, *, verb="probe", text=None):
     """A run folder with what `read_profile` looks at."""
     theta = angles(depth)
     rows = [
@@ -112,9 +112,10 @@ def write_probe(folder, depth, *, verb="probe"):
         "q50": 0.0,
         "stderr": 0.02,
     }
-    with open_run(folder, verb=verb, config={"depth": depth}) as run:
+    identity = {"text": text and 16 * text}
+    with open_run(folder, verb=verb, config={"depth": depth}, identity=identity) as run:
         run.write_table("summary.parquet", pa.Table.from_pylist([*rows, middle]), dict.fromkeys(middle, "1"))
-        result = {"model": f"org/made-{depth}", "width": 64, "text": "/far/away/a.txt", "n_documents": 3}
+        result = {"model": f"org/made-{depth}", "width": 64, "text": "/far/away/a.txt", "dtype": "float32"}
         run.write_json("result.json", {**result, "settings": {"limit": None, "max_length": 99}})
     return folder
 
@@ -123,7 +124,15 @@ def test_a_profile_from_a_run_folder(tmp_path):
     profile = read_profile(write_probe(tmp_path / "a", 6))
     assert (profile.name, profile.depth, profile.width, profile.stderr) == ("made-6", 6, 64, 0.02)
     np.testing.assert_array_equal(profile.theta, angles(6))
-    assert ("text", "a.txt") in profile.conditions
+    assert {("text", "a.txt"), ("dtype", "float32")} <= set(profile.conditions)
+
+
+def test_texts_of_one_name_are_told_apart_by_their_content(tmp_path):
+    folders = [
+        write_probe(tmp_path / f"{d}", d, text=text) for d, text in zip((6, 9, 12), "aab", strict=True)
+    ]
+    notices = {notice.code: notice.message for notice in family(folders).notices}
+    assert notices["text-differs"] == "text differs between the models: a.txt (aaaaaaaa), a.txt (bbbbbbbb)."
 
 
 def test_folders_that_hold_no_finished_probe(tmp_path):

@@ -55,7 +55,12 @@ def test_nothing_is_said_of_next_to_nothing(lm):
     assert findings(little).alignment is None
     assert sentences(little, "ends") == ()
     assert statements(made((1, 1, 1), 99)).keys() == {"text"}
-    assert statements(made((1, 1, 1), 100)).keys() == {"ends", "updates"}
+    assert statements(made((1, 1, 1, 1), 100)).keys() == {"ends", "updates"}
+
+
+def test_updates_with_an_end_in_them_say_nothing_of_the_middle():
+    assert np.isnan(findings(made((1, 1, 1))).middle_update)
+    assert statements(made((1, 1, 1))).keys() == {"ends"}
 
 
 def test_one_document_has_no_standard_error_and_no_interval(lm, texts):

@@ -29,8 +29,6 @@ class Quantity:
         ``rad``, ``nats`` or ``1``.
     meaning
         What entry ``l`` is, in one line.
-    layers
-        How many entries a model of the given depth has.
     edges
         Of the histogram kept of each entry.
     first_layer
@@ -40,7 +38,6 @@ class Quantity:
     name: str
     unit: str
     meaning: str
-    layers: Callable[[int], int]
     edges: Edges
     first_layer: Callable[[int], int] = lambda depth: 0
 
@@ -57,21 +54,17 @@ _PUBLISHED = (
 
 
 def _all() -> dict[str, Quantity]:
-    updates: Callable[[int], int] = lambda depth: depth  # noqa: E731
-    states: Callable[[int], int] = lambda depth: depth + 1  # noqa: E731
-    pairs: Callable[[int], int] = lambda depth: depth - 1  # noqa: E731
-    one: Callable[[int], int] = lambda depth: 1  # noqa: E731
     known = [
-        Quantity("theta_state", "rad", "angle between h_l and h_{l+1}", updates, _ANGLE),
-        Quantity("theta_update", "rad", "angle between Δh_l and Δh_{l+1}", pairs, _ANGLE),
-        Quantity("theta_final", "rad", "angle between h_l and the last state", updates, _ANGLE),
-        Quantity("norm_state", "1", "norm of h_l", states, _NORM),
-        Quantity("norm_update", "1", "norm of Δh_l", updates, _NORM),
-        Quantity("relative_update", "1", "norm of Δh_l over norm of h_l", updates, _SHARE),
-        Quantity("projection", "1", "share of the way from h_0 to the last state", states, _COVERED),
-        Quantity("lens_ce", "nats", "cross-entropy of the next token read at h_l", states, _NATS),
-        Quantity("lens_entropy", "nats", "entropy of the prediction read at h_l", states, _NATS),
-        Quantity("lens_kl", "nats", "KL(final prediction ‖ prediction read at h_l)", states, _NATS),
+        Quantity("theta_state", "rad", "angle between h_l and h_{l+1}", _ANGLE),
+        Quantity("theta_update", "rad", "angle between Δh_l and Δh_{l+1}", _ANGLE),
+        Quantity("theta_final", "rad", "angle between h_l and the last state", _ANGLE),
+        Quantity("norm_state", "1", "norm of h_l", _NORM),
+        Quantity("norm_update", "1", "norm of Δh_l", _NORM),
+        Quantity("relative_update", "1", "norm of Δh_l over norm of h_l", _SHARE),
+        Quantity("projection", "1", "share of the way from h_0 to the last state", _COVERED),
+        Quantity("lens_ce", "nats", "cross-entropy of the next token read at h_l", _NATS),
+        Quantity("lens_entropy", "nats", "entropy of the prediction read at h_l", _NATS),
+        Quantity("lens_kl", "nats", "KL(final prediction ‖ prediction read at h_l)", _NATS),
     ]
     last: Callable[[int], int] = lambda depth: depth - 1  # noqa: E731
     end: Callable[[int], int] = lambda depth: depth  # noqa: E731
@@ -80,7 +73,6 @@ def _all() -> dict[str, Quantity]:
             "theta_middle",
             "rad",
             "mean of theta_state without the first and the last",
-            one,
             _ANGLE,
             lambda _: 1,
         ),
@@ -88,16 +80,13 @@ def _all() -> dict[str, Quantity]:
             "theta_state_normed",
             "rad",
             "last angle, with the last state after the final norm",
-            one,
             _ANGLE,
             last,
         ),
-        Quantity("norm_state_normed", "1", "norm of the last state after the final norm", one, _NORM, end),
+        Quantity("norm_state_normed", "1", "norm of the last state after the final norm", _NORM, end),
     ]
     paper = [
-        Quantity(
-            f"paper_{q.name}", q.unit, f"{q.meaning}, published numerics", q.layers, q.edges, q.first_layer
-        )
+        Quantity(f"paper_{q.name}", q.unit, f"{q.meaning}, published numerics", q.edges, q.first_layer)
         for q in known
         if q.name in _PUBLISHED
     ]

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from itertools import islice
 
-from depthlaw.data.text.limit import Limit, parse_limit
+from depthlaw.data.text.limit import Limit
 from depthlaw.data.text.source import TextSource
 from depthlaw.data.text.tokens import TokenReader
 from depthlaw.models import LanguageModel
@@ -101,7 +101,7 @@ def estimate(lm: LanguageModel, source: TextSource, config: ProbeConfig) -> Esti
         weights_bytes=sum(p.numel() * p.element_size() for p in lm.model.parameters()),
         tokens_per_second=speed,
         tokens_per_document=each,
-        tokens=_tokens(parse_limit(config.limit) if config.limit else Limit(), each),
+        tokens=_tokens(config.stop or Limit(), each),
     )
 
 

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from depthlaw.data.text.limit import LEAST_TOKENS
 from depthlaw.plurals import counted
 
@@ -27,10 +25,10 @@ class Findings:
     first, middle, last
         Mean theta_state of the first block, of the blocks between, and of the last.
     middle_update
-        Mean theta_update between blocks of the middle.
+        Mean theta_update between blocks of the middle; NaN below four blocks, where all pairs have an end.
     alignment
-        ``aligned``, ``partly aligned`` or ``far from aligned``; ``None`` when there are no two updates, or
-        fewer than `LEAST_TOKENS` tokens that count.
+        ``aligned``, ``partly aligned`` or ``far from aligned``; ``None`` below four blocks, and of fewer
+        than `LEAST_TOKENS` tokens that count.
     early_share, early_share_low, early_share_high
         Share of tokens in the cluster that stops early, with its interval; NaN when the data do not support a
         second cluster.
@@ -52,9 +50,7 @@ class Findings:
 def findings(result: ProbeResult) -> Findings:
     """Read the findings off a result."""
     theta = result.layers("theta_state")
-    updates = result.layers("theta_update") if result.depth > 1 else np.empty(0)
-    inner = updates[1:-1] if len(updates) > 2 else updates
-    between = float(inner.mean()) if len(inner) else math.nan
+    between = float(result.layers("theta_update")[1:-1].mean()) if result.depth > 3 else math.nan
     early = None if result.trajectories is None else result.trajectories.early
     return Findings(
         first=float(theta[0]),

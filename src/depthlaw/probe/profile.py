@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from depthlaw.probe.result import ProbeResult
 
-_SAME = ("limit", "max_length", "batching", "bos", "mode")  # settings that models must share to be compared
+_SAME = ("text", "dtype", "limit", "max_length", "batching", "bos", "mode")
+"""What models must share to be compared."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ def profile_from_means(name: str, theta: Any, *, width: int = 0) -> Profile:
 
 def profile_of(result: ProbeResult) -> Profile:
     """The profile of a probe."""
-    known = {"text": result.text, "n_documents": result.n_documents, **result.settings}
+    text = _text(result.text, result.text_identity)
+    known = {**result.settings, "text": text, "dtype": result.dtype}
     return _profile(result.model, result.width, known, result.summary)
 
 
@@ -106,9 +108,16 @@ def read_profile(folder: str | Path) -> Profile:
     import pyarrow.parquet as pq
 
     result = json.loads((place / "result.json").read_bytes())
-    known = {"text": result["text"], "n_documents": result["n_documents"], **result["settings"]}
+    text = _text(result["text"], manifest.identity.get("text"))
+    known = {**result["settings"], "text": text, "dtype": result["dtype"]}
     profile = _profile(result["model"], result["width"], known, pq.read_table(place / "summary.parquet"))
     return replace(profile, run_id=manifest.id)
+
+
+def _text(name: str, identity: str | None) -> str:
+    """A text by its name and, where it is known, its content: two folders may hold files of one name."""
+    known = "" if identity is None else f" ({identity[:8]})"
+    return Path(name).name + known
 
 
 def _profile(model: str, width: int, known: Mapping[str, Any], summary: pa.Table) -> Profile:
@@ -124,8 +133,6 @@ def _profile(model: str, width: int, known: Mapping[str, Any], summary: pa.Table
 
     theta = column("theta_state", "all", "mean")
     error = column("theta_middle", "all", "stderr")
-    conditions = [("text", Path(str(known["text"])).name)]
-    conditions += [(name, str(known.get(name))) for name in _SAME]
     return Profile(
         Path(model).name if "/" in model else model,
         theta,
@@ -133,5 +140,5 @@ def _profile(model: str, width: int, known: Mapping[str, Any], summary: pa.Table
         column("theta_state", "rest", "mean"),
         float(error[0]) if len(error) else math.nan,
         width,
-        tuple(conditions),
+        tuple((name, str(known.get(name))) for name in _SAME),
     )

@@ -31,6 +31,8 @@ class ProbeResult(Shown):
     ----------
     model, text
         As the user named them.
+    text_identity
+        Hash of what is known of the text's content; ``None`` when nothing is.
     depth, width
         Of the model.
     dtype, device
@@ -60,6 +62,7 @@ class ProbeResult(Shown):
 
     model: str
     text: str
+    text_identity: str | None
     depth: int
     width: int
     dtype: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from depthlaw.probe.pairs import PAIR_UNITS, pairs_table
 from depthlaw.probe.result import ProbeResult
 from depthlaw.probe.seen import Observer, Seen
 from depthlaw.probe.summary import SUMMARY_UNITS, Summary
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Progress = Callable[[int, int], None]
 """Called after every batch with the documents and the tokens done so far."""
@@ -132,10 +135,11 @@ def _pass(
         keeper.finish(batches.position)
     if not summary.n_tokens:
         raise InputError(f"{source.name}: no document has two tokens, so that there is nothing to measure.")
+    table = summary.table(lm.depth)
     if run is not None and not run.complete:
-        run.write_table("summary.parquet", summary.table(lm.depth))
+        run.write_table("summary.parquet", table)
         run.write_table("pairs.parquet", pairs_table(gathered), PAIR_UNITS)
-    result = _result(lm, source, config, keeper, summary, gathered, notices, rows, max_length, run)
+    result = _result(lm, source, config, keeper, summary, table, gathered, notices, rows, max_length, run)
     if run is not None and not run.complete:
         run.write_json("result.json", described(result))
     return result
@@ -230,6 +234,7 @@ def _result(
     config: ProbeConfig,
     keeper: Keeper,
     summary: Summary,
+    table: pa.Table,
     gathered: Gathered,
     notices: Iterable[Notice],
     rows: int,
@@ -237,12 +242,12 @@ def _result(
     run: Run | None,
 ) -> ProbeResult:
     position = keeper.position
-    table = summary.table(lm.depth)
     checks = {name: _plain(value) for name, value in vars(lm.checks).items()}
     settings = {**to_dict(config), "batch_size": rows, "max_length": max_length}
     return ProbeResult(
         model=lm.name,
         text=source.name,
+        text_identity=source.identity,
         depth=lm.depth,
         width=lm.width,
         dtype=checks["dtype"],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit, stdtrit
 
 from depthlaw.numerics.clusters import DocumentMeans
 
@@ -38,7 +38,8 @@ def share_of(member: ArrayLike, document: ArrayLike, level: float = 0.95) -> Sha
     """Share of tokens that are members.
 
     The interval is symmetric in the log odds, so that small shares keep within [0, 1]. Its width comes from
-    the spread between documents: tokens of one are not independent.
+    the spread between documents: tokens of one are not independent. It is a quantile of Student's t with one
+    degree of freedom less than documents, for a spread seen over few of them is itself uncertain.
 
     Parameters
     ----------
@@ -56,6 +57,7 @@ def share_of(member: ArrayLike, document: ArrayLike, level: float = 0.95) -> Sha
     low = high = float("nan")
     if 0 < value < 1 and np.isfinite(stderr):
         floor = 0.5 / len(inside)
-        reach = float(ndtri(0.5 + level / 2)) * max(stderr, floor) / (value * (1 - value))
+        quantile = float(stdtrit(mean.clusters[0] - 1, 0.5 + level / 2))
+        reach = quantile * max(stderr, floor) / (value * (1 - value))
         low, high = (float(expit(logit(value) + sign * reach)) for sign in (-1, 1))
     return Share(value, low, high, stderr, int(inside.sum()))

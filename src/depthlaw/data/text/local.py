@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
@@ -35,7 +36,7 @@ class FilesText:
         files = self.files[0].name if len(self.files) == 1 else f"{len(self.files)} files"
         return files + (rule if ".txt" in endings else ", one document a line or row")
 
-    @property
+    @cached_property
     def identity(self) -> str | None:
         """Hash of the files' names under the root, sizes, and their first and last 8 MiB.
 
@@ -81,7 +82,7 @@ class MemoryText:
     name: str = "texts in memory"
     description: str = "one document a text"
 
-    @property
+    @cached_property
     def identity(self) -> str | None:
         """Hash of all texts."""
         digest = hashlib.sha256()
