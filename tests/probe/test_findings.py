@@ -19,6 +19,7 @@ def made(theta, n_counted=1000):
         layers=layers.get,
         middle=lambda: float(np.mean(theta[1:-1])),
         depth=len(theta),
+        quantities=tuple(layers),
         n_counted=n_counted,
         trajectories=None,
     )
@@ -61,6 +62,24 @@ def test_nothing_is_said_of_next_to_nothing(lm):
 def test_updates_with_an_end_in_them_say_nothing_of_the_middle():
     assert np.isnan(findings(made((1, 1, 1))).middle_update)
     assert statements(made((1, 1, 1))).keys() == {"ends"}
+
+
+@pytest.mark.parametrize(
+    ("lens", "said"),
+    [
+        ("block", "through the last block, the state before the first block gives 9.00 nats a token and the "
+         "model itself 3.00; half of that is gained after 2 of 5 blocks. "
+         "Of the 4 blocks before the last 3 gain, block 2 most (4.00)."),
+        ("direct", "directly, the state before the first block gives 9.00 nats a token and the model itself "
+         "2.00; half of that is gained after 2 of 5 blocks. Of the 5 blocks 4 gain, block 2 most (4.00)."),
+    ],
+)  # fmt: skip
+def test_where_the_prediction_is_made(lens, said):
+    result = made((1, 1, 1, 1, 1))
+    ce = {"block": [9.0, 8.0, 4.0, 5.0, 3.0], "direct": [9.0, 8.0, 4.0, 5.0, 3.0, 2.0]}[lens]
+    known = {"lens_ce": np.array(ce), "theta_state": np.ones(5), "theta_update": np.ones(4)}
+    result.layers, result.quantities, result.settings = known.get, tuple(known), {"lens": lens}
+    assert statements(result)["lens"] == f"Prediction: read {said}"
 
 
 def test_one_document_has_no_standard_error_and_no_interval(lm, texts):

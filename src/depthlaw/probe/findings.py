@@ -1,10 +1,12 @@
-"""What a probe says, in words: ends against middle, neighbouring updates, early stoppers."""
+"""What a probe says, in words: ends against middle, neighbouring updates, early stoppers, predictions."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from depthlaw.data.text.limit import LEAST_TOKENS
 from depthlaw.plurals import counted
@@ -66,7 +68,7 @@ def findings(result: ProbeResult) -> Findings:
 
 
 def statements(result: ProbeResult) -> dict[str, str]:
-    """Return the sentences by subject: ``ends``, ``updates`` and ``early``; fewer for a model too shallow.
+    """Return the sentences by subject: ``ends``, ``updates``, ``early``, ``lens``, as far as there are any.
 
     Of fewer than `LEAST_TOKENS` tokens that count nothing is said but that, as ``text``.
     """
@@ -84,6 +86,8 @@ def statements(result: ProbeResult) -> dict[str, str]:
         )
     if result.trajectories is not None:
         said["early"] = f"Early stoppers: {result.trajectories.statement}"
+    if "lens_ce" in result.quantities and result.depth > 1:
+        said["lens"] = _lens(result)
     return said
 
 
@@ -99,6 +103,19 @@ def _ends(found: Findings) -> str:
     if first == last:
         return f"{said} and the last by {found.last:.2f}, {first} {between}."
     return f"{said}, {first} {between}; the last by {found.last:.2f}, {last} they do."
+
+
+def _lens(result: ProbeResult) -> str:
+    direct = result.settings["lens"] == "direct"
+    ce = result.layers("lens_ce")
+    gains, middle = -np.diff(ce), (ce[0] + ce[-1]) / 2
+    half = f"; half of that is gained after {int(np.argmax(ce <= middle))} of {result.depth} blocks"
+    return (
+        f"Prediction: read {'directly' if direct else 'through the last block'}, the state before the first "
+        f"block gives {ce[0]:.2f} nats a token and the model itself {ce[-1]:.2f}"
+        f"{half if ce[0] > ce[-1] else ''}. Of the {len(gains)} blocks{'' if direct else ' before the last'} "
+        f"{int((gains > 0).sum())} gain, block {int(gains.argmax()) + 1} most ({gains.max():.2f})."
+    )
 
 
 def _against(end: float, middle: float) -> str:

@@ -24,7 +24,7 @@ def probe_text(result: ProbeResult) -> str:
     norm, step = result.layers("norm_state"), result.layers("relative_update", "q50")
     lens = result.layers("lens_ce") if "lens_ce" in result.quantities else None
     header = ["block", "θ state", "±", "", "θ update", "‖Δh‖/‖h‖", "‖h‖ after"]
-    header += ["lens CE"] if lens is not None else []
+    header += ["lens CE before"] if lens is not None else []
     rows = []
     most = float(max(theta.max(), 1e-9))
     for layer in range(result.depth):

@@ -207,7 +207,7 @@ PANELS: Mapping[str, Panel] = {
         draw=_draw_lens,
         compared=lambda p: (),
         corrected=lambda p: (defects.padding_mask(p),),
-        said=lambda p: (words.lens(p.result),),
+        said=lambda p: sentences(p.result, "lens"),
         table=_layers_of("lens_ce", "paper_lens_ce"),
     ),
 }

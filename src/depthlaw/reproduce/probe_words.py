@@ -36,18 +36,3 @@ def halves(result: ProbeResult) -> tuple[str, ...]:
     if not math.isnan(found.agreement):
         said += f"; they agree on {found.agreement:.0%} of the tokens that either calls early"
     return (f"{said}.",)
-
-
-def lens(result: ProbeResult) -> str:
-    """Where the prediction is made."""
-    ce = result.layers("lens_ce")
-    gained = float(ce[0] - ce[-1])
-    half = int(np.argmax(ce <= ce[0] - gained / 2))
-    steps = -np.diff(ce)
-    gaining = int((steps > 0).sum())
-    return (
-        f"Prediction: read through the last block, the state before the first gives {ce[0]:.2f} nats a token "
-        f"and the model itself {ce[-1]:.2f}; half of that is gained after {half} of {result.depth} blocks. "
-        f"Of the {len(steps)} blocks before the last {gaining} gain, block {int(steps.argmax()) + 1} most "
-        f"({steps.max():.2f})."
-    )
