@@ -17,7 +17,7 @@ from depthlaw.hub import why_not_reachable
 from depthlaw.reproduce.captions import caption
 from depthlaw.reproduce.outcome import Comparison, Outcome, OutcomeFigure, OutcomeTable, compare
 from depthlaw.reproduce.paper import published
-from depthlaw.reproduce.probe_inputs import own
+from depthlaw.reproduce.probe_inputs import Candidate, named, own
 from depthlaw.reproduce.registry import Scale
 from depthlaw.reproduce.stand_in import local_model
 
@@ -87,6 +87,18 @@ def run(scale: Scale) -> Outcome:
         tables=_tables(traces),
         notices=tuple(notices),
     )
+
+
+def identity(scale: Scale) -> str:
+    """Tell what would be traced from anything else."""
+    theirs = [candidate for _, candidate in _pythia(scale) if candidate is not None]
+    place = None if theirs else local_model()
+    return named(theirs if place is None else [Candidate(place.name, str(place), own=False)])
+
+
+def _pythia(scale: Scale) -> list[tuple[str, Candidate | None]]:
+    """The sizes of a scale, each with where it can be had."""
+    return [(size, own(f"EleutherAI/pythia-{size}")) for size in PYTHIA[scale]]
 
 
 def statements(found: TraceResult) -> list[str]:
