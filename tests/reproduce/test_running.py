@@ -141,6 +141,18 @@ def test_one_that_fails_stops_only_itself(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert mended.verdict is not Verdict.FAILED
 
 
+def test_an_unusable_folder_in_the_cache_stops_only_what_needs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(scale: str) -> Outcome:
+        raise ConfigError("cache/lab holds other files.", "Delete it.")
+
+    monkeypatch.setattr(fig2f, "run", broken)
+    failed, skipped = run_all(select(["fig2f", "appB3"]), "smoke", tmp_path / "out")
+    assert failed.failed == "cache/lab holds other files. Delete it."
+    assert skipped.verdict is Verdict.SKIPPED
+
+
 def test_an_error_of_the_users_is_told_without_its_type(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

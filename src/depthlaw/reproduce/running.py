@@ -117,7 +117,7 @@ def run_one(order: Order) -> Outcome:
     here = inputs.inputs(experiment.needs, order.scale)
     resume = order.resume and _still_holds(order.folder, here)
     config = {"experiment": order.id, "scale": order.scale}
-    failed: Outcome
+    failed: Outcome | None = None
     try:
         with open_run(
             order.folder, verb="reproduce", config=config, identity={"inputs": here}, resume=resume
@@ -133,11 +133,11 @@ def run_one(order: Order) -> Outcome:
                 raise
             write_outcome(run, outcome)
             return outcome
-    except ConfigError:
-        raise
     except Exception as error:
+        if failed is None and isinstance(error, ConfigError):
+            raise  # of the folder that was named, not of the experiment
         log.debug("%s failed", order.id, exc_info=True)
-        return Outcome(order.id, experiment.title, "", failed=_said(error))
+        return failed or Outcome(order.id, experiment.title, "", failed=_said(error))
 
 
 def _said(error: Exception) -> str:
