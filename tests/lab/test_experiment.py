@@ -154,6 +154,8 @@ def test_the_work_of_the_paper_is_counted_as_in_the_protocol() -> None:
         {"rho": (1.5,)},
         {"rho": ()},
         {"rho": (0.5, 0.5)},
+        {"rho": (0.1234567, 0.12345671)},
+        {"loss": "kl", "head": "learned", "temperatures": (1.0, 0.5, 0.5000001)},
         {"steps": 0},
         {"head": "learned"},
         {"loss": "kl"},
