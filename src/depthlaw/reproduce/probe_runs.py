@@ -52,7 +52,8 @@ def configuration(scale: Scale, *, lens: bool) -> ProbeConfig:
     """Return the settings at a scale; ``paper`` is the protocol itself.
 
     Reduced scales keep the published numerics beside the corrected ones and read less text. Batches have no
-    part in the results, so that the largest that fit are taken where there are many.
+    part in what the figures show, so that the largest that fit are taken where there are many. They do have
+    one in CKA and angular distances, which draw tokens batch by batch: no figure here shows those.
     """
     return ProbeConfig(
         limit=_LIMIT[scale],
