@@ -12,9 +12,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from depthlaw.cli import main  # noqa: E402
+from depthlaw.lab import trained  # noqa: E402
 from depthlaw.lab.config import LabConfig, Rate, Student, Teacher  # noqa: E402
 from depthlaw.lab.experiment import train_lab  # noqa: E402
-from depthlaw.lab.trained import choose, load_student, open_lab_run  # noqa: E402
+from depthlaw.lab.trained import choose, load_student, load_students, open_lab_run  # noqa: E402
 
 SMALL = LabConfig(
     rho=(0.0, 1.0),
@@ -102,8 +103,8 @@ def test_losses_are_those_of_the_tests(run: Path) -> None:
     """On inputs that nothing has seen, but of the same task: as the last test within its errors."""
     lab = open_lab_run(run)
     tested = pq.read_table(run / "metrics.parquet").to_pylist()
-    for task, key in choose(lab, depth=(4, 10)):
-        student = load_student(lab, task, key)
+    chosen = choose(lab, depth=(4, 10))
+    for (task, key), student in zip(chosen, load_students(lab, chosen), strict=True):
         assert student.inputs.shape == (4, 128, 32)
         outputs = student.stack.finish(student.stack.capture(student.inputs).states[-1]).double()
         losses = student.loss(outputs)
@@ -116,6 +117,17 @@ def test_losses_are_those_of_the_tests(run: Path) -> None:
         assert float(student.distance(outputs, outputs).abs().max()) == 0
         again = load_student(lab, task, key, draw=1)
         assert np.isin(again.inputs.numpy(), student.inputs.numpy()).mean() < 0.01  # some values coincide
+
+
+def test_weights_are_read_and_teachers_run_once_a_task(run: Path, monkeypatch) -> None:
+    lab, read, said = open_lab_run(run), [], []
+    weights, teacher = trained.read_weights, trained.draw_teacher
+    monkeypatch.setattr(trained, "read_weights", lambda *task: read.append(task) or weights(*task))
+    monkeypatch.setattr(trained, "draw_teacher", lambda *task: said.append(task) or teacher(*task))
+    chosen = choose(lab, depth=lab.config.student.depths)
+    students = list(load_students(lab, chosen))
+    assert [(s.rho, s.depth) for s in students] == [(task.rho, key.depth) for task, key in chosen]
+    assert len(read) == len(said) == len(lab.tasks) < len(students)
 
 
 def test_results_are_kept_and_continued(run: Path, tmp_path: Path, capsys) -> None:

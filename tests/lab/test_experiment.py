@@ -9,13 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from depthlaw.cli import main
+from depthlaw.data.store import open_run
 from depthlaw.errors import ConfigError, UsageError
 from depthlaw.lab.config import LabConfig, Student
-from depthlaw.lab.experiment import train_lab
+from depthlaw.lab.experiment import run_options, train_lab
 from depthlaw.lab.plan import cost
 from depthlaw.lab.presets import preset, preset_names
 from depthlaw.lab.training import Progress
@@ -110,6 +112,41 @@ def test_a_finished_run_is_read_back(small, tmp_path: Path) -> None:
                 assert np.array_equal(array, again.networks[task][key].as_dict()[name])
 
 
+def test_a_task_whose_weights_are_damaged_is_trained_anew_and_later_ones_keep_their_rows(
+    small, tmp_path: Path
+) -> None:
+    config, out, trained = small(rho=(0.0, 0.5, 1.0)), tmp_path / "run", set()
+    first = train_lab(config, out=out)
+    before = contents(out)
+    (out / "weights" / "replica0_rho0.safetensors").write_bytes(b"cut")
+    again = train_lab(config, out=out, progress=lambda state: trained.add(state.task.rho))
+    assert trained == {0.0}
+    assert again.metrics.equals(first.metrics)
+    assert list(again.networks) == list(first.networks)
+    assert contents(out) == before
+
+
+def test_weights_whose_rows_are_lost_are_trained_anew(small, tmp_path: Path) -> None:
+    config, out, trained = small(rho=(0.0, 0.5)), tmp_path / "run", set()
+    first = train_lab(config, out=out)
+    with open_run(out, verb="lab", **run_options(config)) as run:
+        for name in ("metrics", "test_batches", "students"):
+            whole = pq.read_table(out / f"{name}.parquet")
+            run.write_table(f"{name}.parquet", whole.filter(pc.equal(whole["rho"], 0.0)))
+    again = train_lab(config, out=out, progress=lambda state: trained.add(state.task.rho))
+    assert trained == {0.5}
+    assert again.students.equals(first.students)
+
+
+def test_the_tables_of_a_finished_run_are_read_once(small, tmp_path: Path, monkeypatch) -> None:
+    config = small(rho=(0.0, 0.5, 1.0), steps=10, test_every=10)
+    train_lab(config, out=tmp_path / "run")
+    read, real = [], pq.read_table
+    monkeypatch.setattr(pq, "read_table", lambda path: read.append(path.name) or real(path))
+    train_lab(config, out=tmp_path / "run")
+    assert sorted(read) == ["metrics.parquet", "students.parquet", "test_batches.parquet"]
+
+
 def test_another_experiment_in_the_same_folder_is_refused(small, tmp_path: Path) -> None:
     train_lab(small(), out=tmp_path / "run")
     train_lab(small(threads=2, checkpoint_every="1s"), out=tmp_path / "run")
@@ -154,6 +191,8 @@ def test_the_work_of_the_paper_is_counted_as_in_the_protocol() -> None:
         {"rho": (1.5,)},
         {"rho": ()},
         {"rho": (0.5, 0.5)},
+        {"rho": (0.1234567, 0.12345671)},
+        {"loss": "kl", "head": "learned", "temperatures": (1.0, 0.5, 0.5000001)},
         {"steps": 0},
         {"head": "learned"},
         {"loss": "kl"},

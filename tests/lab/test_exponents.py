@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.special import stdtrit
 
 from depthlaw.lab.exponents import exponents, steps_tested
 
@@ -54,15 +55,41 @@ def test_with_a_floor_in_the_data_only_the_form_with_one_finds_the_exponent() ->
     assert power.fit_high - power.fit_low > 0.01  # no power law, and the fit says so
 
 
-def test_interval_is_that_of_the_slopes_over_resamples() -> None:
-    rng = np.random.default_rng(1)
-    rows = losses(1.0).to_pylist()
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_interval_is_students_over_replicates_or_the_batches_of_one(replicas: int) -> None:
+    slopes = 1.0 + 0.05 * np.random.default_rng(1).standard_normal(3 if replicas > 1 else 10)
+    rows = losses(1.0, replicas=replicas).to_pylist()
     for row in rows:
-        row["test_loss"] *= np.exp(0.1 * rng.standard_normal())
-    found = exponents(pa.Table.from_pylist(rows), floor=(False,), resamples=2000).rows[0]
-    x = np.log(DEPTHS) - np.mean(np.log(DEPTHS))
-    stderr = 0.1 / np.sqrt(30 * x @ x)
-    assert (found.high - found.low) / (2 * 1.96 * stderr) == pytest.approx(1, abs=0.3)
+        slope = slopes[row["replica" if replicas > 1 else "batch"]]
+        row["test_loss"] = 0.02 * row["depth"] ** -slope
+    found = exponents(pa.Table.from_pylist(rows), floor=(False,), resamples=4000).rows[0]
+    half = stdtrit(len(slopes) - 1, 0.975) * slopes.std(ddof=1) / np.sqrt(len(slopes))
+    assert found.alpha == pytest.approx(slopes.mean(), abs=1e-9)
+    assert found.high - found.alpha == pytest.approx(half, rel=0.05)
+    assert found.alpha - found.low == pytest.approx(half, rel=0.05)
+
+
+def test_one_replicate_and_one_batch_give_no_interval() -> None:
+    rows = [row for row in losses(1.0, replicas=1).to_pylist() if row["batch"] == 0]
+    found = exponents(pa.Table.from_pylist(rows), floor=(False,)).rows[0]
+    assert found.alpha == pytest.approx(1.0)
+    assert (found.low, found.high) == (None, None)
+
+
+def test_an_interval_over_few_teachers_holds_the_truth_as_often_as_it_says() -> None:
+    rng, held = np.random.default_rng(2), 0
+    for _ in range(100):
+        slopes = 1.0 + 0.05 * rng.standard_normal(3)
+        table = pa.Table.from_pylist(
+            [
+                row | {"test_loss": 0.02 * row["depth"] ** -slopes[row["replica"]]}
+                for row in losses(1.0).slice(3 * 60).to_pylist()
+                if row["batch"] < 2
+            ]
+        )
+        (found,) = exponents(table, floor=(False,)).rows
+        held += found.low <= 1.0 <= found.high
+    assert held >= 90  # of 95; percentiles hold it in about 75
 
 
 def test_depths_and_steps_can_be_chosen() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from depthlaw.cli import main
 from depthlaw.lab.presets import preset
+from depthlaw.reproduce import lab_runs
 from depthlaw.reproduce.expected import expected
 from depthlaw.reproduce.lab_runs import configuration
 from depthlaw.reproduce.outcome import Verdict, compare
@@ -37,6 +39,17 @@ def test_without_torch_an_experiment_is_skipped_with_the_reason(monkeypatch) -> 
     outcome = select(["fig5"])[0].run("smoke")
     assert outcome.verdict is Verdict.SKIPPED
     assert "depthlaw[lab]" in outcome.skipped
+
+
+def test_a_run_in_the_cache_with_other_settings_is_made_anew(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DEPTHLAW_CACHE", str(tmp_path))
+    smoke = replace(configuration("mse-long", "smoke"), rho=(0.0,), replicates=1)
+    for steps in (4, 6):
+        changed = replace(smoke, steps=steps, log_every=1, test_every=0)
+        monkeypatch.setattr(lab_runs, "configuration", lambda name, scale, changed=changed: changed)
+        lab_runs.lab_run.cache_clear()
+        assert lab_runs.lab_run("mse-long", "small").config.steps == steps
+    lab_runs.lab_run.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["kl-independent", "kl-tied", "kl-tied-long", "mse-long", "mse-midpoint"])

@@ -9,7 +9,9 @@ import pytest
 
 from depthlaw.lab.checkpoint import to_bytes
 from depthlaw.lab.config import LabConfig, Rate, Student, seconds
+from depthlaw.lab.plan import cost
 from depthlaw.lab.presets import preset
+from depthlaw.lab.torch_engine import TorchEngine
 from depthlaw.lab.training import ALIVE, Task, Trainer, run_to_end
 
 PROTOCOLS = {
@@ -107,6 +109,25 @@ def test_tests_are_taken_when_due(small) -> None:
     curves = trained(small()).curves
     assert curves.step == [10, 20, 30, 40]
     assert [bool(np.isfinite(test).all()) for test in curves.test] == [False, True, False, True]
+
+
+@pytest.mark.parametrize("settings", [{}, {"test_every": 0}, {"steps": 50}])
+def test_the_plan_counts_the_tests_that_are_taken(small, settings) -> None:
+    config = small(**settings)
+    taken = []
+    losses = TorchEngine.losses
+
+    def counted(engine, x):
+        taken.append(x)
+        return losses(engine, x)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TorchEngine, "losses", counted)
+        assert trained(config).done
+    blocks = config.teacher.depth + sum(config.student.depths)
+    test = 4 * config.batch * config.hidden * config.width * blocks
+    found = cost(config)
+    assert found.flops == config.steps * found.step_flops + len(taken) * test
 
 
 def test_rates_follow_their_rule() -> None:

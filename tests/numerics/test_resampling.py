@@ -8,7 +8,7 @@ from scipy.optimize import least_squares
 
 from depthlaw.laws.form import Form, bind
 from depthlaw.laws.optimum import find_optimum
-from depthlaw.numerics.resampling import SCOUTS, draw_counts, leave_out_counts, refit
+from depthlaw.numerics.resampling import SCOUTS, draw_counts, leave_out_counts, reach, refit
 from depthlaw.reproduce.made import made_runs
 
 
@@ -18,6 +18,13 @@ def solved():
     scales = {"width": runs["d_model"], "depth": runs["n_layers"], "tokens": runs["tokens"]}
     bound = bind(Form(("width", "depth", "tokens")), scales, runs["loss"])
     return bound, find_optimum(bound, starts=64, seed=0)
+
+
+def test_a_mean_of_few_groups_reaches_as_far_as_students_t() -> None:
+    values = np.array([0.3, 1.1, 0.7, 2.0])
+    drawn = np.random.default_rng(0).integers(0, 4, (20_000, 4))
+    half = reach(4, 3, 0.95) * values[drawn].mean(1).std()
+    assert half == pytest.approx(3.1824 * values.std(ddof=1) / 2, rel=0.02)
 
 
 def test_counts_draw_whole_groups_as_often_as_there_are_groups() -> None:

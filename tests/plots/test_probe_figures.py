@@ -2,6 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.collections import PolyCollection
 
 from depthlaw.plots import probe as plots
 from depthlaw.plots.style import figure, rendered
@@ -113,6 +114,21 @@ def test_family_with_its_law(ax):
     made = {f"m{d}": np.r_[1.4, np.full(d - 2, 4 / d), 1.5] for d in (6, 12, 24)}
     plots.draw_family(ax, family(made))
     assert any(r"\ell^{-1.00}" in label for label in legend(ax))
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_the_band_of_a_family_is_as_wide_as_the_interval_of_its_exponent(ax, level):
+    made = {f"m{d}": np.r_[1.4, np.full(d - 2, f * 4 / d), 1.5] for d, f in ((6, 1), (12, 1.05), (24, 1))}
+    found = family(made, level=level)
+    plots.draw_family(ax, found)
+    (band,) = (part for part in ax.collections if isinstance(part, PolyCollection))
+    x, y = band.get_paths()[0].vertices.T
+    heights = [np.ptp(np.log(y[x == end])) / 2 for end in (x.min(), np.unique(x)[50], x.max())]
+    low, high = found.beta.interval
+    # Far from the middle depth, where only the exponent matters, the band opens as its interval does.
+    lever = np.log(x.max() / x.min()) / 2
+    height_of_exponent = np.sqrt(heights[0] ** 2 - heights[1] ** 2)
+    assert height_of_exponent / lever == pytest.approx((high - low) / 2, rel=0.02)
 
 
 def test_similarity_leaves_undefined_pairs_grey(ax):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 transformers = pytest.importorskip("transformers")
 import torch  # noqa: E402
 
 from depthlaw import hub  # noqa: E402
-from depthlaw.reproduce import fig2, probe_inputs, probe_runs  # noqa: E402
+from depthlaw.reproduce import fig2, inputs, probe_inputs, probe_runs  # noqa: E402
 from depthlaw.reproduce.outcome import Verdict  # noqa: E402
 from depthlaw.reproduce.paper import published  # noqa: E402
+from depthlaw.reproduce.registry import select  # noqa: E402
 
 LAYERS = ("fig2a", "fig2b", "fig2c", "fig2d")
 
@@ -238,7 +241,7 @@ def test_a_hub_that_fails_for_one_model_is_not_asked_for_the_others(monkeypatch)
     assert sum("the connection broke" in notice for notice in found.notices) == 3
 
 
-def test_what_is_here_decides_whether_an_outcome_still_holds(put, monkeypatch):
+def test_what_is_here_decides_whether_an_outcome_still_holds(put, monkeypatch, folders):
     assert (probe_inputs.identity("small"), probe_inputs.identity("smoke")) == ("none", "none")
     place = put("tiny")
     before = probe_inputs.identity("small")
@@ -247,8 +250,24 @@ def test_what_is_here_decides_whether_an_outcome_still_holds(put, monkeypatch):
     (place / "more").write_text("x")
     assert probe_inputs.identity("small") != before
     monkeypatch.setattr(probe_inputs, "why_not_reachable", lambda: "")
-    assert probe_inputs.identity("small").startswith("pythia-410m; opt-125m")
+    from_the_hub = probe_inputs.identity("small")
+    assert from_the_hub.startswith("pythia-410m; opt-125m")
     assert probe_inputs.identity("smoke").startswith("tiny, ")
+    # Once fetched it is still the same.
+    for model in (*probe_inputs.LAYERS, *probe_inputs.SIZES):
+        shutil.copytree(place, folders / "hub" / model / "0123abc", dirs_exist_ok=True)
+    monkeypatch.setattr(probe_inputs, "kept_by_the_hub", lambda model: folders / "hub" / model / "0123abc")
+    assert probe_inputs.identity("small") == from_the_hub
+
+
+def test_a_hub_that_can_be_reached_again_is_another_input_of_fig6(put, monkeypatch):
+    put("tiny")
+    needs = select(["fig6"])[0].needs
+    stand_in = inputs.inputs(needs, "small")
+    assert stand_in["traced"].startswith("tiny, ")
+    monkeypatch.setattr(probe_inputs, "why_not_reachable", lambda: "")
+    assert inputs.inputs(needs, "small")["traced"] == "pythia-70m; pythia-160m"
+    assert inputs.inputs(needs, "smoke") == stand_in
 
 
 @pytest.fixture

@@ -63,6 +63,17 @@ def test_another_input_makes_it_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert read_manifest(tmp_path / "out" / "fig2f").identity["inputs"] == {"chinchilla": "another table"}
 
 
+def test_what_was_skipped_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    real = fig2f.run
+    monkeypatch.setattr(fig2f, "run", lambda scale: Outcome("fig2f", "t", "", skipped="no such package"))
+    (first,) = run_all(select(["fig2f"]), "smoke", tmp_path / "out")
+    assert first.verdict is Verdict.SKIPPED
+    monkeypatch.setattr(fig2f, "run", real)
+    (again,) = run_all(select(["fig2f"]), "smoke", tmp_path / "out")
+    assert again.verdict is not Verdict.SKIPPED
+    assert read_outcome(tmp_path / "out" / "fig2f") == again
+
+
 def test_a_damaged_file_makes_it_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     runs = counted(monkeypatch)
     list(run_all(select(["fig2f"]), "smoke", tmp_path / "out"))
@@ -128,6 +139,18 @@ def test_one_that_fails_stops_only_itself(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.undo()
     mended = next(iter(run_all(select(["fig2f"]), "smoke", tmp_path / "out")))
     assert mended.verdict is not Verdict.FAILED
+
+
+def test_an_unusable_folder_in_the_cache_stops_only_what_needs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(scale: str) -> Outcome:
+        raise ConfigError("cache/lab holds other files.", "Delete it.")
+
+    monkeypatch.setattr(fig2f, "run", broken)
+    failed, skipped = run_all(select(["fig2f", "appB3"]), "smoke", tmp_path / "out")
+    assert failed.failed == "cache/lab holds other files. Delete it."
+    assert skipped.verdict is Verdict.SKIPPED
 
 
 def test_an_error_of_the_users_is_told_without_its_type(

@@ -54,7 +54,7 @@ def ablate_students(
     from depthlaw.interventions.costs import COST_UNITS, plan_costs
     from depthlaw.interventions.generators import expand_plans
     from depthlaw.lab.metrics import UNITS
-    from depthlaw.lab.trained import choose, load_student, open_lab_run
+    from depthlaw.lab.trained import choose, load_students, open_lab_run
     from depthlaw.report.ablate_students import StudentPlans, students_payload, students_text, write_students
 
     lab = open_lab_run(folder)
@@ -80,8 +80,7 @@ def ablate_students(
         Counter("{} students, {} plans") as tell,
     ):
         found = []
-        for (task, key), mine in zip(chosen, plans, strict=True):
-            student = load_student(lab, task, key, draw=config.seed)
+        for student, mine in zip(load_students(lab, chosen, draw=config.seed), plans, strict=True):
             costs = plan_costs(student.stack, student.inputs, mine, student.loss, distance=student.distance)
             found.append((student, costs))
             tell(len(found), sum(len(costs.plans) for _, costs in found))

@@ -6,6 +6,7 @@ The defaults are the protocol `mse` of the paper (App. C, exp-9-2) with independ
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -223,6 +224,20 @@ def _check_numbers(config: LabConfig) -> None:
     ):
         if len(set(values)) < len(values):
             raise UsageError(f"{name} holds a value twice: {', '.join(map(str, values))}.")
+        if alike := _printed_alike(values):
+            raise UsageError(
+                f"{name} {alike[0]} and {alike[1]} are both {alike[0]:g} to six digits, as files are named.",
+                "Take values that are further apart.",
+            )
+
+
+def _printed_alike(values: Iterable[float]) -> tuple[float, float] | None:
+    """The first two values that names of files and arrays cannot tell apart (`Task`, `StudentKey`)."""
+    seen: dict[str, float] = {}
+    for value in values:
+        if (other := seen.setdefault(f"{value:g}", value)) != value:
+            return other, value
+    return None
 
 
 def _check_combination(config: LabConfig) -> None:

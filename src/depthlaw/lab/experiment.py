@@ -88,22 +88,23 @@ class _Experiment:
     ) -> None:
         self.config, self.run, self.progress = config, run, progress
         self.keys = keys_of(config)
-        self.tables: dict[str, list[pa.Table]] = {"metrics": [], "test_batches": [], "students": []}
+        self.tasks = tasks_of(config)
+        self.tables: dict[str, dict[Task, pa.Table]] = {"metrics": {}, "test_batches": {}, "students": {}}
         self.networks: dict[Task, dict[StudentKey, Network]] = {}
         self.engine = ""
 
     def execute(self) -> LabResult:
-        tasks = tasks_of(self.config)
         with checkpoint.deferred_signals() as request:
-            for number, task in enumerate(tasks, 1):
-                if not self._take_finished(task):
-                    self._train(task, (number, len(tasks)), request)
+            self._take_finished()
+            for number, task in enumerate(self.tasks, 1):
+                if task not in self.networks:
+                    self._train(task, (number, len(self.tasks)), request)
         self._close()
-        whole = {name: _concatenated(parts) for name, parts in self.tables.items()}
+        whole = {name: self._whole(name) for name in self.tables}
         diverged = whole["students"]["diverged"].null_count < len(whole["students"])
         return LabResult(
             config=self.config,
-            networks=self.networks,
+            networks={task: self.networks[task] for task in self.tasks},
             engine=self.engine,
             status="diverged" if diverged else "done",
             **whole,
@@ -154,6 +155,7 @@ class _Experiment:
         """Keep a finished task: tables first, then the weights, whose presence says that it is finished."""
         task = trainer.task
         self._add(
+            task,
             metrics_table(task, self.keys, trainer.curves),
             batches_table(task, self.keys, trainer.curves),
             students_table(
@@ -176,28 +178,43 @@ class _Experiment:
             data = weights_bytes(self.networks[task], self.engine)
             self.run.write_bytes(weights_name(task), data)
 
-    def _add(self, metrics: pa.Table, batches: pa.Table, students: pa.Table) -> None:
-        for name, table in (("metrics", metrics), ("test_batches", batches), ("students", students)):
-            self.tables[name].append(table)
+    def _add(self, task: Task, metrics: pa.Table, test_batches: pa.Table, students: pa.Table) -> None:
+        for name, table in (("metrics", metrics), ("test_batches", test_batches), ("students", students)):
+            self.tables[name][task] = table
+
+    def _whole(self, name: str) -> pa.Table:
+        """Rows of all tasks so far, in the order of the tasks."""
+        import pyarrow as pa
+
+        parts = self.tables[name]
+        return pa.concat_tables([parts[task] for task in self.tasks if task in parts]).combine_chunks()
 
     def _write_tables(self) -> None:
         if self.run is not None:
-            for name, parts in self.tables.items():
-                self.run.write_table(f"{name}.parquet", _concatenated(parts))
+            for name in self.tables:
+                self.run.write_table(f"{name}.parquet", self._whole(name))
 
-    def _take_finished(self, task: Task) -> bool:
-        """Read a task that an earlier process finished; say whether there was one."""
-        if self.run is None or not self.run.done(weights_name(task)):
-            return False
+    def _take_finished(self) -> None:
+        """Read all tasks that earlier processes finished, before any table is written over.
+
+        Weights without rows of their students are no finished task.
+        """
+        if self.run is None or not all(self.run.done(f"{name}.parquet") for name in self.tables):
+            return
         import pyarrow.compute as pc
         import pyarrow.parquet as pq
 
-        self.networks[task], self.engine = read_weights(self.run.folder, task, self.keys)
-        for name, parts in self.tables.items():
-            whole = pq.read_table(self.run.folder / f"{name}.parquet")
-            mine = pc.and_(pc.equal(whole["replica"], task.replica), pc.equal(whole["rho"], task.rho))
-            parts.append(whole.filter(mine))
-        return True
+        kept = {name: pq.read_table(self.run.folder / f"{name}.parquet") for name in self.tables}
+        for task in self.tasks:
+            mine = {
+                name: whole.filter(
+                    pc.and_(pc.equal(whole["replica"], task.replica), pc.equal(whole["rho"], task.rho))
+                )
+                for name, whole in kept.items()
+            }
+            if len(mine["students"]) and self.run.done(weights_name(task)):
+                self._add(task, **mine)
+                self.networks[task], self.engine = read_weights(self.run.folder, task, self.keys)
 
     def _close(self) -> None:
         """Leave no checkpoint of a task that is finished: it is as large as three times the weights."""
@@ -205,9 +222,3 @@ class _Experiment:
         path = None if self.run is None else self.run.folder / checkpoint.NAME
         if self.run is not None and path is not None and path.exists() and path.read_bytes() != empty:
             self.run.write_bytes(checkpoint.NAME, empty)
-
-
-def _concatenated(tables: list[pa.Table]) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.concat_tables(tables).combine_chunks()

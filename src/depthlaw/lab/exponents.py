@@ -3,6 +3,10 @@
 A power law with and without a floor is fitted to the geometric mean of the test loss over replicates and test
 batches. The interval is of replicates and test batches resampled together; students of a replicate saw the
 same test batches, so these are resampled as pairs. With one replicate it says nothing about other teachers.
+
+Replicates are few, so the interval is Student's: the standard deviation over resamples, times what
+`depthlaw.numerics.resampling.reach` says. Percentiles of three teachers cannot reach beyond the most extreme
+of them, however they are moved outwards, and would hold the truth three times in four.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from depthlaw.errors import FitError
 from depthlaw.lab.streams import Purpose, generator
 from depthlaw.laws.fit import fit
 from depthlaw.laws.form import Form, bind
+from depthlaw.numerics.resampling import reach
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,7 +60,7 @@ class Exponent:
     alpha
         c·depth^-alpha; ``None`` when the depths do not determine it.
     low, high
-        Interval over replicates and test batches.
+        Interval over replicates and test batches; ``None`` with one of each. Not below 0, as the fit's own.
     fit_low, fit_high
         Profile likelihood interval of the fit: how far the losses are from a power law.
     floor
@@ -195,8 +200,7 @@ def _exponent(losses: _Losses, floor: bool, level: float, resamples: int, seed: 
         reason = alpha.reason
         fit_low, fit_high = alpha.interval or (None, None)
         if value is not None and resamples:
-            spread = _resampled(losses, floor, found.point, resamples, seed)
-            low, high = np.quantile(spread, [(1 - level) / 2, (1 + level) / 2]).tolist()
+            low, high = _interval(losses, floor, found.point, value, level, resamples, seed)
     return Exponent(
         rho=losses.rho,
         temperature=losses.temperature,
@@ -213,6 +217,19 @@ def _exponent(losses: _Losses, floor: bool, level: float, resamples: int, seed: 
         status=status,
         reason=reason,
     )
+
+
+def _interval(
+    losses: _Losses, floor: bool, point: Array, value: float, level: float, resamples: int, seed: int
+) -> tuple[float | None, float | None]:
+    """Student's interval of an exponent: over replicates, over test batches where there is one replicate."""
+    replicas, _, batches = losses.log_loss.shape
+    groups = replicas if replicas > 1 else batches
+    if groups < 2:
+        return None, None
+    spread = float(_resampled(losses, floor, point, resamples, seed).std())
+    half = reach(groups, groups - 1, level) * spread
+    return max(value - half, 0.0), value + half
 
 
 def _resampled(losses: _Losses, floor: bool, point: Array, resamples: int, seed: int) -> Array:

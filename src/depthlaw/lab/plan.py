@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -54,7 +55,8 @@ def cost(config: LabConfig) -> Cost:
     test = (config.teacher.depth + temperatures * blocks) * forward + (1 + students) * head_pass
     passes = config.teacher.depth + 3 * temperatures * blocks
     step = passes * forward + (1 + students * (3 if learned else 2)) * head_pass
-    tests = config.steps // config.test_every if config.test_every else 1
+    trained = math.ceil(config.steps / config.test_every) if config.test_every else 1
+    tests = 1 + trained  # the first before any step
     tasks = len(tasks_of(config))
     size = 8 if config.dtype == "float64" else 4
     kept = blocks * config.batch * (config.hidden + config.width + 1)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeVar
 
@@ -160,19 +162,41 @@ def choose(
 
 
 def load_student(run: KeptRun, task: Task, key: StudentKey, *, draw: int = 0) -> Trained:
-    """Load a student with fresh inputs of its task: as many as one of its tests had.
+    """Load a single student, see `load_students`."""
+    return next(load_students(run, [(task, key)], draw=draw))
+
+
+def load_students(
+    run: KeptRun, chosen: Iterable[tuple[Task, StudentKey]], *, draw: int = 0
+) -> Iterator[Trained]:
+    """Load students one by one, with fresh inputs of their task: as many as one of its tests had.
+
+    Weights are read and the teacher is run once for students of a task that follow each other, as `choose`
+    has them.
 
     Parameters
     ----------
     draw
         Which inputs; students of a task get the same.
     """
-    config = run.config
-    networks, _ = read_weights(run.folder, task, keys_of(config))
+    for task, students in groupby(chosen, key=itemgetter(0)):
+        networks, _ = read_weights(run.folder, task, keys_of(run.config))
+        inputs, target = _inputs_and_target(run.config, task, draw)
+        for _, key in students:
+            yield _trained(run.config, task, key, networks[key], inputs, target)
+
+
+def _inputs_and_target(config: LabConfig, task: Task, draw: int) -> tuple[Tensor, Tensor]:
+    """Inputs (batches, batch, width) and what the teacher makes of them (batches, batch, outputs)."""
     batches = Batches(config.seed, task.replica, Purpose.PLANS, (config.batch, config.width))
     parts = [torch.from_numpy(batches(draw, part)) for part in range(config.test_batches)]
     inputs = torch.stack(parts).to(getattr(torch, config.dtype))
-    target = _said(draw_teacher(config, task.replica, task.rho), inputs).double()
+    return inputs, _said(draw_teacher(config, task.replica, task.rho), inputs).double()
+
+
+def _trained(
+    config: LabConfig, task: Task, key: StudentKey, network: Network, inputs: Tensor, target: Tensor
+) -> Trained:
     both = config.temperature_of == "both"
     of_teacher = key.temperature or 1.0
     of_student = of_teacher if both else 1.0
@@ -187,7 +211,7 @@ def load_student(run: KeptRun, task: Task, key: StudentKey, *, draw: int = 0) ->
             return mse_of_samples(changed, whole)
         return kl_of_samples(whole / of_student, changed / of_student)
 
-    stack = StudentStack(networks[key], config.student.method)
+    stack = StudentStack(network, config.student.method)
     return Trained(task.replica, task.rho, key.temperature, key.depth, stack, inputs, loss, distance)
 
 

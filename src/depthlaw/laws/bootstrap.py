@@ -11,7 +11,7 @@ from scipy import special
 from depthlaw.errors import FitError
 from depthlaw.laws.form import BoundForm, bind
 from depthlaw.laws.result import Fit
-from depthlaw.numerics.resampling import draw_counts, leave_out_counts, refit
+from depthlaw.numerics.resampling import draw_counts, leave_out_counts, reach, refit
 from depthlaw.numerics.terms import Array
 
 
@@ -47,8 +47,7 @@ class Bootstrap:
         bootstrap*, §4.3), with the groups less the free parameters as degrees of freedom.
         """
         freedom = self.n_groups - self.n_free
-        reach = special.stdtrit(freedom, 0.5 + level / 2.0) * np.sqrt(self.n_groups / freedom)
-        tail = float(special.ndtr(-reach))
+        tail = float(special.ndtr(-reach(self.n_groups, freedom, level)))
         low, high = np.quantile(self.points[:, index], [tail, 1.0 - tail])
         return float(low), float(high)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from depthlaw.numerics.levmar import Solutions
 from depthlaw.numerics.problem import LogProblem
@@ -37,6 +38,23 @@ def draw_counts(rng: np.random.Generator, groups: NDArray[np.intp], resamples: i
     counts = np.zeros((resamples, n_groups))
     np.add.at(counts, (np.arange(resamples)[:, None], drawn), 1.0)
     return counts[:, groups]
+
+
+def reach(groups: int, freedom: int, level: float) -> float:
+    """How many standard deviations of resampled values an interval reaches to either side.
+
+    A bootstrap over few groups spreads too little: its variance lacks the factor groups/freedom of an
+    unbiased one, and Student's t is wider than the normal. Both are made up for here (Hesterberg 2015,
+    *What teachers should know about the bootstrap*, §4.3).
+
+    Parameters
+    ----------
+    groups
+        Independent groups that were drawn from.
+    freedom
+        The groups less the parameters that they determine, at least 1.
+    """
+    return float(special.stdtrit(freedom, 0.5 + level / 2.0) * np.sqrt(groups / freedom))
 
 
 def leave_out_counts(groups: NDArray[np.intp]) -> Array:

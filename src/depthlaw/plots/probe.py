@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import stdtrit
 
 from depthlaw.numerics.streaming import Array
 from depthlaw.plots.style import FIT, MUTED, POINTS, SECOND, scale_axis
@@ -167,10 +168,11 @@ def draw_family(ax: Axes, found: Family) -> Axes:
         ends = "" if beta.interval is None else f" [{beta.interval[0]:.2f}, {beta.interval[1]:.2f}]"
         ax.plot(x, line, color=SECOND, zorder=1, label=rf"$\ell^{{-{beta.value:.2f}}}${ends}")
         design = np.stack([np.ones_like(x), -np.log(x)])
-        spread = np.sqrt(np.einsum("ip,ij,jp->p", design, found.fit.covariance[:2, :2], design).clip(0))
-        ax.fill_between(
-            x, line * np.exp(-1.96 * spread), line * np.exp(1.96 * spread), color=SECOND, alpha=0.15, lw=0
-        )
+        error = np.sqrt(np.einsum("ip,ij,jp->p", design, found.fit.covariance[:2, :2], design).clip(0))
+        # As the interval in the legend has it: models are few, two of them are spent on the law.
+        freedom = len(depths) - len(design)
+        spread = stdtrit(freedom, 0.5 + found.fit.level / 2) * error
+        ax.fill_between(x, line * np.exp(-spread), line * np.exp(spread), color=SECOND, alpha=0.15, lw=0)
     scale_axis(ax, "x", base=2)
     scale_axis(ax, "y")
     ax.set_xlabel(r"depth $\ell$ (blocks)")

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from depthlaw.errors import InputError
-from depthlaw.hub import why_not_reachable
+from depthlaw.hub import kept_by_the_hub, why_not_reachable
 from depthlaw.reproduce.captions import caption
 from depthlaw.reproduce.outcome import Comparison, Outcome, OutcomeFigure, OutcomeTable, compare
 from depthlaw.reproduce.paper import published
-from depthlaw.reproduce.probe_inputs import own
+from depthlaw.reproduce.probe_inputs import Candidate, named, own
 from depthlaw.reproduce.registry import Scale
 from depthlaw.reproduce.stand_in import local_model
 
@@ -41,17 +41,7 @@ def run(scale: Scale) -> Outcome:
     if missing := [name for name in ("torch", "transformers") if not importlib.util.find_spec(name)]:
         why = f"{' and '.join(missing)} not installed: pip install 'depthlaw[llm]'"
         return Outcome("fig6", TITLE, "", skipped=why)
-    traces: dict[str, TraceResult] = {}
-    notices: list[str] = []
-    for size in PYTHIA[scale]:
-        try:
-            if (candidate := own(f"EleutherAI/pythia-{size}")) is None:
-                raise InputError(why_not_reachable())
-            traces[size] = _trace(candidate.place, PAPER_PROMPT, scale)
-        except InputError as error:
-            notices.append(f"pythia-{size}: {error.message.splitlines()[0]}")
-            # Whatever keeps one size away keeps the others away too.
-            break
+    traces, notices = _published_sizes(scale)
     published_sizes = dict(traces)
     if not traces and (place := local_model()) is not None:
         traces[place.name] = _trace(str(place), PROMPT, scale)
@@ -87,6 +77,45 @@ def run(scale: Scale) -> Outcome:
         tables=_tables(traces),
         notices=tuple(notices),
     )
+
+
+def _published_sizes(scale: Scale) -> tuple[dict[str, TraceResult], list[str]]:
+    """Trace the sizes of a scale that can be had; also say of the others why not.
+
+    One size that fails, for want of memory say, says nothing about the others. Only what keeps one model of
+    the hub away, slowly perhaps, keeps the others away too.
+    """
+    traces: dict[str, TraceResult] = {}
+    missing: dict[str, list[str]] = {}
+    hub = ""
+    for size, candidate in _pythia(scale):
+        remote = candidate is None or not Path(candidate.place).exists()
+        why = hub if remote else ""
+        if not why and candidate is None:
+            why = hub = why_not_reachable()
+        elif not why and candidate is not None:
+            try:
+                traces[size] = _trace(candidate.place, PAPER_PROMPT, scale)
+            except (InputError, MemoryError, RuntimeError) as error:  # torch has no memory by a RuntimeError
+                said = error.message if isinstance(error, InputError) else str(error)
+                why = (said.strip() or type(error).__name__).splitlines()[0]
+                if remote and kept_by_the_hub(candidate.place) is None:
+                    hub = why  # it never came
+        if why:
+            missing.setdefault(why, []).append(f"pythia-{size}")
+    return traces, [f"{', '.join(names)}: {why}" for why, names in missing.items()]
+
+
+def identity(scale: Scale) -> str:
+    """Tell what would be traced from anything else."""
+    theirs = [candidate for _, candidate in _pythia(scale) if candidate is not None]
+    place = None if theirs else local_model()
+    return named(theirs if place is None else [Candidate(place.name, str(place), own=False)])
+
+
+def _pythia(scale: Scale) -> list[tuple[str, Candidate | None]]:
+    """The sizes of a scale, each with where it can be had."""
+    return [(size, own(f"EleutherAI/pythia-{size}")) for size in PYTHIA[scale]]
 
 
 def statements(found: TraceResult) -> list[str]:

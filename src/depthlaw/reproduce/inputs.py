@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 
 from depthlaw.data.datasets import DATASETS, find_dataset
 from depthlaw.errors import InputError, OutputError
+from depthlaw.reproduce import fig6
 from depthlaw.reproduce.probe_inputs import identity, text_identity
 from depthlaw.reproduce.registry import Scale
-from depthlaw.reproduce.stand_in import local_model, size_of
 
 
 def _chinchilla(scale: Scale) -> str:
@@ -20,21 +20,16 @@ def _chinchilla(scale: Scale) -> str:
     return DATASETS["chinchilla"].sha256
 
 
-def _model(_: Scale) -> str:
-    place = local_model()
-    return "none" if place is None else f"{place.name}, {size_of(place)} bytes"
-
-
 def _torch(_: Scale) -> str:
     return "installed" if importlib.util.find_spec("torch") else "none"
 
 
 SOURCES: Mapping[str, Callable[[Scale], str]] = {
     "chinchilla": _chinchilla,
-    "model": _model,
     "models": identity,
     "text": text_identity,
     "torch": _torch,
+    "traced": fig6.identity,
 }
 """What an experiment may need, and how to tell one from another; ``"none"`` for what is not here."""
 

@@ -65,6 +65,14 @@ def write_outcome(run: Run, outcome: Outcome) -> None:
     run.write_json(NAME, {"schema": SCHEMA, **record(outcome)})
 
 
+def was_skipped(folder: Path) -> bool:
+    """Whether a folder holds the outcome of an experiment that did not run, as far as it can be read."""
+    try:
+        return bool(json.loads((folder / NAME).read_bytes())["skipped"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 def read_outcome(folder: str | Path) -> Outcome:
     """Read an outcome back, with its figures and tables.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -16,6 +15,7 @@ from depthlaw.lab.result import LabResult
 from depthlaw.lab.training import Progress
 from depthlaw.places import folders
 from depthlaw.plurals import counted
+from depthlaw.reproduce.cached import kept_or_anew, seldom
 from depthlaw.reproduce.registry import Scale
 
 log = logging.getLogger(__name__)
@@ -67,24 +67,26 @@ def lab_run(name: str, scale: Scale) -> LabResult:
     """
     config = configuration(name, scale)
     cached = folders()["DEPTHLAW_CACHE"]
-    out = None if scale == "smoke" or cached is None else cached / "lab" / f"{name}-{scale}"
-    return train_lab(config, out=out, progress=_logged(name))
+    if scale == "smoke" or cached is None:
+        return train_lab(config, progress=_logged(name))
+    out = cached / "lab" / f"{name}-{scale}"
+
+    def run(*, resume: bool) -> LabResult:
+        return train_lab(config, out=out, resume=resume, progress=_logged(name))
+
+    return kept_or_anew(out, run)
 
 
 def _logged(name: str) -> Callable[[Progress], None]:
-    """Report to the log every 30 seconds."""
-    said: dict[str, float] = {"at": time.monotonic()}
+    """Report to the log, seldom."""
 
-    def progress(state: Progress) -> None:
-        now = time.monotonic()
-        if now - said["at"] >= 30:
-            said["at"] = now
-            log.info(
-                "%s, task %d of %d: step %d of %d, %.3g steps/s",
-                name, state.number, state.tasks, state.step, state.steps, state.rate,
-            )  # fmt: skip
+    def say(state: Progress) -> None:
+        log.info(
+            "%s, task %d of %d: step %d of %d, %.3g steps/s",
+            name, state.number, state.tasks, state.step, state.steps, state.rate,
+        )  # fmt: skip
 
-    return progress
+    return seldom(say)
 
 
 def described(config: LabConfig, name: str, scale: Scale) -> str:

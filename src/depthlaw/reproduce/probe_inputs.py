@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,11 +78,20 @@ def for_depths(scale: Scale) -> Choice:
 def identity(scale: Scale) -> str:
     """Tell what would be run on from anything else."""
     models = {c.place: c for choice in (for_layers(scale), for_depths(scale)) for c in choice.models}
-    said = [
-        f"{c.name}, {size_of(Path(c.place))} bytes" if Path(c.place).is_dir() else c.name
-        for c in models.values()
-    ]
-    return "; ".join(said) or "none"
+    return named(models.values())
+
+
+def named(models: Iterable[Candidate]) -> str:
+    """Name models so that one set is told from another; ``"none"`` for none.
+
+    A folder has its size told too. A model of the hub has not: it is the same once it has been fetched and
+    lies in the hub's cache, in a folder that is named after its commit.
+    """
+    return "; ".join(f"{c.name}{_size(Path(c.place), c.name)}" for c in models) or "none"
+
+
+def _size(place: Path, name: str) -> str:
+    return f", {size_of(place)} bytes" if place.name == name and place.is_dir() else ""
 
 
 def text_identity(scale: Scale) -> str:

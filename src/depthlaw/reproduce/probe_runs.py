@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from depthlaw.errors import ConfigError, InputError
+from depthlaw.errors import InputError
 from depthlaw.models import load_model
 from depthlaw.places import folders
 from depthlaw.probe.config import ProbeConfig
@@ -17,6 +17,7 @@ from depthlaw.probe.result import ProbeResult
 from depthlaw.probe.run import probe
 from depthlaw.probe.sample import TokenSample
 from depthlaw.probe.trajectories import Trajectories
+from depthlaw.reproduce.cached import kept_or_anew, seldom
 from depthlaw.reproduce.probe_inputs import Candidate, Choice, for_layers
 from depthlaw.reproduce.registry import Scale
 
@@ -51,7 +52,8 @@ def configuration(scale: Scale, *, lens: bool) -> ProbeConfig:
     """Return the settings at a scale; ``paper`` is the protocol itself.
 
     Reduced scales keep the published numerics beside the corrected ones and read less text. Batches have no
-    part in the results, so that the largest that fit are taken where there are many.
+    part in what the figures show, so that the largest that fit are taken where there are many. They do have
+    one in CKA and angular distances, which draw tokens batch by batch: no figure here shows those.
     """
     return ProbeConfig(
         limit=_LIMIT[scale],
@@ -113,26 +115,18 @@ def _probe_run(candidate: Candidate, text: str, scale: Scale, *, lens: bool) -> 
     def run(*, resume: bool) -> ProbeResult:
         return probe(model, text, config=config, out=out, resume=resume, progress=_logged(candidate.name))
 
-    try:
-        return run(resume=True)
-    except ConfigError:
-        # Another model of that name, or another text: what was kept is of no use.
-        return run(resume=False)
+    return kept_or_anew(out, run)
 
 
 def _logged(name: str) -> Callable[[int, int], None]:
-    """Report to the log every 30 seconds."""
-    begun = said = time.monotonic()
+    """Report to the log, seldom."""
+    begun = time.monotonic()
 
-    def progress(documents: int, tokens: int) -> None:
-        nonlocal said
-        now = time.monotonic()
-        if now - said >= 30:
-            said = now
-            speed = tokens / (now - begun)
-            log.info("%s: %d documents, %d tokens, %.0f tokens/s", name, documents, tokens, speed)
+    def say(documents: int, tokens: int) -> None:
+        speed = tokens / (time.monotonic() - begun)
+        log.info("%s: %d documents, %d tokens, %.0f tokens/s", name, documents, tokens, speed)
 
-    return progress
+    return seldom(say)
 
 
 def described(probes: Sequence[Probed]) -> str:

@@ -112,7 +112,7 @@ EXPERIMENTS = (
         "fig6",
         "Causal tracing: an early group of states at the subject, a late one at the last token",
         "depthlaw.reproduce.fig6:run",
-        needs=("model", "torch"),
+        needs=("traced", "torch"),
     ),
     Experiment(
         "appC3",

@@ -20,7 +20,7 @@ from depthlaw.data.others import foreign, names_in, other_run
 from depthlaw.data.store import open_run
 from depthlaw.errors import ConfigError, DepthlawError, UsageError
 from depthlaw.reproduce import inputs
-from depthlaw.reproduce.keeping import NAME, read_outcome, write_outcome
+from depthlaw.reproduce.keeping import NAME, read_outcome, was_skipped, write_outcome
 from depthlaw.reproduce.outcome import Outcome
 from depthlaw.reproduce.registry import Experiment, Scale, select
 
@@ -39,7 +39,7 @@ class Order:
     Attributes
     ----------
     resume
-        Take what the folder holds, if it was made with the same scale and input.
+        Take what the folder holds, if it was made with the same scale and input and not skipped.
     """
 
     id: str
@@ -67,7 +67,7 @@ def run_all(
     jobs
         Processes. Experiments that share a training run go to the same one, and the cores are divided.
     resume
-        Reuse outcomes that are kept there, if their input is still the same.
+        Reuse outcomes that are kept there, if their input is still the same; what was skipped is tried again.
     strict
         Refuse a folder that holds another scale; otherwise it is started over.
     begun
@@ -115,9 +115,9 @@ def run_one(order: Order) -> Outcome:
     """Run an experiment and keep its outcome; an error becomes an outcome that failed."""
     experiment = next(e for e in select([order.id]) if e.id == order.id)
     here = inputs.inputs(experiment.needs, order.scale)
-    resume = order.resume and _same_input(order.folder, here)
+    resume = order.resume and _still_holds(order.folder, here)
     config = {"experiment": order.id, "scale": order.scale}
-    failed: Outcome
+    failed: Outcome | None = None
     try:
         with open_run(
             order.folder, verb="reproduce", config=config, identity={"inputs": here}, resume=resume
@@ -133,11 +133,11 @@ def run_one(order: Order) -> Outcome:
                 raise
             write_outcome(run, outcome)
             return outcome
-    except ConfigError:
-        raise
     except Exception as error:
+        if failed is None and isinstance(error, ConfigError):
+            raise  # of the folder that was named, not of the experiment
         log.debug("%s failed", order.id, exc_info=True)
-        return Outcome(order.id, experiment.title, "", failed=_said(error))
+        return failed or Outcome(order.id, experiment.title, "", failed=_said(error))
 
 
 def _said(error: Exception) -> str:
@@ -177,12 +177,15 @@ def _may_resume(folder: Path, name: str, scale: Scale, strict: bool) -> bool:
     return same
 
 
-def _same_input(folder: Path, here: dict[str, str]) -> bool:
-    """Whether what was kept ran on what is here; without a file of its own there is nothing to reuse."""
+def _still_holds(folder: Path, here: dict[str, str]) -> bool:
+    """Whether what was kept ran, and on what is here; without a file of its own there is nothing to reuse."""
     if not (folder / MANIFEST).exists():
         return True
     manifest = read_manifest(folder)
-    return manifest.identity.get("inputs") == here and (manifest.status != "done" or NAME in manifest.files)
+    if manifest.identity.get("inputs") != here:
+        return False
+    # What it lacked may have come since, and is not among the inputs, as an uninstalled package is not.
+    return manifest.status != "done" or (NAME in manifest.files and not was_skipped(folder))
 
 
 def _run_batch(orders: Sequence[Order]) -> dict[str, Outcome]:
