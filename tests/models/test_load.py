@@ -8,6 +8,7 @@ import torch
 
 from depthlaw.errors import InputError, UsageError
 from depthlaw.models import Roles, Tokens, adopt, load_model, pretrained
+from depthlaw.models.checks import check_tokens
 from depthlaw.models.load import locate
 from depthlaw.models.pretrained import refuse_other_weights
 
@@ -54,6 +55,26 @@ def test_other_weights_have_another_identity(folder, make, tmp_path):
         model.lm_head.weight[-1, -1] += 1
     model.save_pretrained(tmp_path / "other")
     assert load_model(tmp_path / "other").identity["weights"] != before
+
+
+def test_a_config_may_name_several_ends(folder):
+    """As the configs of chat models do; the checks then use none of these ids."""
+    change(folder, eos_token_id=[9, 45, 54])
+    lm = load_model(folder)
+    assert lm.model.config.eos_token_id == [9, 45, 54]
+    assert not {9, 45, 54} & set(check_tokens(lm.model).flatten().tolist())
+
+
+def test_a_config_that_cannot_be_made_sense_of_is_an_error_in_words(make):
+    model = make.__wrapped__("llama")
+    model.config.eos_token_id = list(range(97))
+    with pytest.raises(InputError, match="all of its 97 tokens are special ones"):
+        adopt(model)
+    model.config = None
+    with pytest.raises(InputError, match="LlamaForCausalLM: the model fails on 8 tokens: AttributeError"):
+        adopt(model)
+    with pytest.raises(InputError, match="Linear: the model fails on 8 tokens: AttributeError"):
+        adopt(torch.nn.Linear(2, 2))
 
 
 def test_what_cannot_be_loaded_is_said_in_a_line_or_two(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from depthlaw.errors import DepthlawError, InputError, UsageError, no_such_file
-from depthlaw.models.checks import Checks, check, check_tokens
+from depthlaw.models.checks import TOKENS, Checks, check, check_tokens
 from depthlaw.models.language_model import LanguageModel
 from depthlaw.models.pretrained import MODEL_IS, from_pretrained
 from depthlaw.models.roles import Observation, Roles, find_roles, observe
@@ -129,11 +129,9 @@ def adopt(
         When its layout is not recognised, or a check fails.
     """
     name = name or type(model).__name__
-    ids = check_tokens(model)
-    embedding = model.get_input_embeddings()  # type: ignore[operator]
-    device = _compute_device(embedding)
-    ids = ids.to(device)
     try:
+        device = _compute_device(model.get_input_embeddings())  # type: ignore[operator]
+        ids = check_tokens(model).to(device)
         seen = observe(model, ids)
         roles = roles or find_roles(model, seen, _config_depth(model))
         tail = learn_tail(model, roles, seen)
@@ -145,7 +143,7 @@ def adopt(
         raise
     except (RuntimeError, TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
         line = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise InputError(f"{name}: the model fails on {ids.shape[1]} tokens: {line}") from error
+        raise InputError(f"{name}: the model fails on {TOKENS} tokens: {line}") from error
 
 
 def locate(name: str) -> tuple[str, str | None]:
