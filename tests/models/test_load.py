@@ -214,8 +214,8 @@ def test_a_model_that_sees_the_future_is_refused(make):
 def test_a_block_with_a_memory_cannot_be_replayed(make):
     model = make.__wrapped__("llama")
     runs = iter(range(10**6))
-    # The same arguments give something else on every fourth call.
-    model.model.layers[1].register_forward_hook(lambda _m, _a, out: out * (2 if next(runs) == 2 else 1))
+    # The same arguments give something else on the fourth call.
+    model.model.layers[1].register_forward_hook(lambda _m, _a, out: out * (2 if next(runs) == 3 else 1))
     with pytest.raises(InputError, match="cannot be replayed"):
         adopt(model)
 

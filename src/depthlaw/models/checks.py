@@ -64,12 +64,17 @@ class Checks:
     @property
     def tolerance(self) -> float:
         """Largest difference that rounding explains, in the dtype of the states."""
-        return 1e-4 if self.dtype in (torch.float32, torch.float64) else 2e-2
+        return tolerance_of(self.dtype)
 
     @property
     def minds_left_padding(self) -> bool:
         """Whether padding on the left changes the states of real tokens."""
         return self.left_padding_difference > 10 * self.tolerance
+
+
+def tolerance_of(*dtypes: torch.dtype) -> float:
+    """Largest relative difference that rounding explains where tensors of these dtypes meet."""
+    return max(1e-4 if dtype in (torch.float32, torch.float64) else 2e-2 for dtype in dtypes)
 
 
 def check_tokens(model: nn.Module, tokens: int = TOKENS) -> Tensor:

@@ -134,7 +134,7 @@ def adopt(
         ids = check_tokens(model).to(device)
         seen = observe(model, ids)
         roles = roles or find_roles(model, seen, _config_depth(model))
-        tail = learn_tail(model, roles, seen)
+        tail = learn_tail(model, roles, seen, ids)
         lm = LanguageModel(
             name, model, tokenizer, roles, tail, _first_look(model, roles, seen, device), identity or {}
         )
