@@ -167,6 +167,16 @@ def test_other_settings_in_the_same_folder_are_refused(lm, texts, tmp_path):
         probe(lm, texts[:5], out=tmp_path / "run", **SETTINGS)
 
 
+def test_a_folder_with_another_identity_of_the_model_is_refused_not_continued(lm, texts, tmp_path):
+    """As folders are whose model was told apart in another way by an earlier version."""
+    before = dataclasses.replace(lm, identity={"weights": "a1b2"})
+    probe(before, texts[:4], out=tmp_path / "run", **SETTINGS)
+    with pytest.raises(ConfigError, match="holds another run: the model changed") as caught:
+        probe(lm, texts[:4], out=tmp_path / "run", **SETTINGS)
+    assert "--no-resume" in caught.value.hint
+    assert probe(lm, texts[:4], out=tmp_path / "run", resume=False, **SETTINGS).n_documents == 4
+
+
 def test_results_do_not_move_with_the_batch_size(lm, texts):
     one, many = (probe(lm, texts, batch_size=size, max_length=40) for size in (1, 9))
     for name in one.quantities:

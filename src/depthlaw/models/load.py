@@ -12,6 +12,7 @@ from torch import nn
 
 from depthlaw.errors import DepthlawError, InputError, UsageError, no_such_file
 from depthlaw.models.checks import TOKENS, Checks, check, check_tokens
+from depthlaw.models.identity import files_of
 from depthlaw.models.language_model import LanguageModel
 from depthlaw.models.pretrained import MODEL_IS, from_pretrained
 from depthlaw.models.roles import Observation, Roles, find_roles, observe
@@ -72,8 +73,9 @@ def load_model(
         loaded = loaded.to(where)
     place, gguf = locate(name)
     commit = getattr(loaded.config, "_commit_hash", None)
-    identity = {"model": name, "revision": revision, "commit": commit, "weights": _weights_hash(place, gguf)}
-    return adopt(loaded, tokenizer, name=name, roles=roles, identity=identity)
+    identity = {"model": name, "revision": revision, "commit": commit, "weights": None}
+    lm = adopt(loaded, tokenizer, name=name, roles=roles, identity=identity)
+    return dataclasses.replace(lm, files=files_of(place, gguf))
 
 
 def load_weights(
@@ -207,22 +209,3 @@ def _first_look(model: nn.Module, roles: Roles, seen: Observation, device: torch
     if last.output is None:
         raise InputError(f"{roles.blocks}: the last block returns no state.")
     return Checks(len(blocks), last.output.shape[-1], last.output.dtype, device)  # type: ignore[arg-type]
-
-
-def _weights_hash(place: str, gguf: str | None) -> str | None:
-    """Hash names, sizes, and the first and last MiB of the files of local weights; ``None`` for the hub's."""
-    import hashlib
-
-    folder = Path(place)
-    if not folder.is_dir():
-        return None
-    files = [folder / gguf] if gguf else sorted(folder.glob("*.safetensors")) + sorted(folder.glob("*.bin"))
-    digest = hashlib.sha256()
-    for path in [*files, folder / "config.json"]:
-        if path.is_file():
-            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
-            with path.open("rb") as file:
-                digest.update(file.read(1 << 20))
-                file.seek(-min(1 << 20, path.stat().st_size), os.SEEK_END)
-                digest.update(file.read(1 << 20))
-    return digest.hexdigest()
