@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from depthlaw.errors import InputError
-from depthlaw.models import identity, load_model
+from depthlaw.models import adopt, identity, load_model
 from depthlaw.models.opening import identity_of_weights
 
 
@@ -101,11 +101,85 @@ def test_a_file_that_is_gone_is_said(copy):
 
 
 def test_models_of_the_hub_are_told_apart_by_their_commit(make):
-    from depthlaw.models import adopt
-
     known = {"model": "org/name", "revision": None, "commit": "0a1b", "weights": None}
     assert identity.files_of("org/name", None) == ()
     assert identity_of_weights(adopt(make("llama"), identity=known)) == known
+
+
+def test_an_adapter_is_told_apart_by_what_is_in_memory(copy):
+    (copy / "adapter_config.json").write_text("{}")
+    assert identity.files_of(str(copy), None) == ()
+
+
+def in_memory(model, tokenizer=None, **given):
+    return identity_of_weights(adopt(model, tokenizer, **given))["weights"]
+
+
+def change_last_weight(model):
+    with torch.no_grad():
+        model.lm_head.weight[-1, -1] += 1
+
+
+def change_buffer(model):
+    model.model.rotary_emb.inv_freq.mul_(2)
+
+
+def change_setting(model):
+    model.config.rms_norm_eps = 1e-3
+
+
+def change_dtype(model):
+    model.bfloat16()
+
+
+@pytest.mark.parametrize("change", [change_last_weight, change_buffer, change_setting, change_dtype])
+def test_a_model_in_memory_is_its_weights_and_settings(make, change):
+    one, other = make.__wrapped__("llama"), make.__wrapped__("llama")
+    other.config._name_or_path = "elsewhere"
+    assert in_memory(one, name="a") == in_memory(other, name="b")
+    change(other)
+    assert in_memory(other) != in_memory(one)
+
+
+def test_a_name_given_to_weights_is_taken(make):
+    assert in_memory(make("llama"), identity={"weights": "step 7"}) == "step 7"
+
+
+def tokenizer_of(words):
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    made = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=words[0]))
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    return PreTrainedTokenizerFast(tokenizer_object=made, unk_token=words[0], pad_token=words[0])
+
+
+def test_another_tokenizer_in_memory_is_another_model(make):
+    model, words = make("llama"), ["?", "a", "b"]
+    one = in_memory(model, tokenizer_of(words))
+    used = tokenizer_of(words)
+    used(["a b", "a"], truncation=True, max_length=3, padding=True)
+    assert in_memory(model, used) == one
+    assert in_memory(model, tokenizer_of(["?", "b", "a"])) != one
+    assert in_memory(model) != one
+
+
+def test_weights_on_disk_are_read_where_they_are(saved, tmp_path):
+    pytest.importorskip("accelerate")
+    places = dict.fromkeys(["model.embed_tokens", "model.norm", "model.rotary_emb"], "cpu")
+    places |= {f"model.layers.{i}": "disk" if i % 2 else "cpu" for i in range(6)} | {"lm_head": "disk"}
+    spread = load_model(saved, device_map=places)
+    assert spread.blocks[1].mlp.up_proj.weight.is_meta
+    assert in_memory(spread.model) == in_memory(load_model(saved).model)
+    assert spread.blocks[1].mlp.up_proj.weight.is_meta
+
+
+def test_weights_without_bytes_are_said(make):
+    lm = adopt(make.__wrapped__("llama"))
+    lm.model.model.norm.to("meta")
+    with pytest.raises(InputError, match=r"model\.norm\.weight cannot be read") as caught:
+        identity_of_weights(lm)
+    assert "identity=" in caught.value.hint
 
 
 def test_a_gguf_file_holds_all_there_is(tmp_path):

@@ -1,5 +1,6 @@
 """The whole pass: summaries, folders, kills, memory, what is left behind."""
 
+import copy
 import dataclasses
 import random
 
@@ -165,6 +166,16 @@ def test_other_settings_in_the_same_folder_are_refused(lm, texts, tmp_path):
         probe(lm, texts[:4], out=tmp_path / "run", lens=True, **SETTINGS)
     with pytest.raises(ConfigError, match="text"):
         probe(lm, texts[:5], out=tmp_path / "run", **SETTINGS)
+
+
+def test_a_model_in_memory_with_other_weights_does_not_take_the_folder_of_the_first(lm, texts, tmp_path):
+    """Their class, their name and the place they came from may all be the same."""
+    probe(lm, texts[:4], out=tmp_path / "run", **SETTINGS)
+    other = copy.deepcopy(lm)
+    with torch.no_grad():
+        other.model.model.layers[1].mlp.up_proj.weight.zero_()
+    with pytest.raises(ConfigError, match="another run: the model changed"):
+        probe(other, texts[:4], out=tmp_path / "run", **SETTINGS)
 
 
 def test_a_folder_with_another_identity_of_the_model_is_refused_not_continued(lm, texts, tmp_path):

@@ -65,7 +65,8 @@ class LanguageModel:
     checks
         What was found by running it on a few tokens.
     identity
-        What tells its weights apart from others': id, revision, commit.
+        What tells its weights apart from others': id, revision, commit; empty where only the weights
+        themselves do.
     files
         What it was loaded from, when it lies here: weights, config and tokenizer. Their content then tells it
         apart.

@@ -73,9 +73,12 @@ def load_model(
         loaded = loaded.to(where)
     place, gguf = locate(name)
     commit = getattr(loaded.config, "_commit_hash", None)
+    files = files_of(place, gguf)
     identity = {"model": name, "revision": revision, "commit": commit, "weights": None}
-    lm = adopt(loaded, tokenizer, name=name, roles=roles, identity=identity)
-    return dataclasses.replace(lm, files=files_of(place, gguf))
+    # The commit of an adapter that lies here would be that of the model it adapts.
+    known = bool(files) or (commit is not None and not Path(place).exists())
+    lm = adopt(loaded, tokenizer, name=name, roles=roles, identity=identity if known else None)
+    return dataclasses.replace(lm, files=files)
 
 
 def load_weights(
@@ -123,7 +126,7 @@ def adopt(
     roles
         Its parts; ``None`` finds them.
     identity
-        Stored with results to tell its weights from others'.
+        Stored with results to tell its weights from others'; ``None`` takes a hash of what is in memory.
 
     Raises
     ------
