@@ -8,7 +8,9 @@ import torch
 
 from depthlaw.errors import InputError, UsageError
 from depthlaw.models import Roles, Tokens, adopt, load_model, pretrained
+from depthlaw.models.checks import check_tokens
 from depthlaw.models.load import locate
+from depthlaw.models.opening import identity_of_weights
 from depthlaw.models.pretrained import refuse_other_weights
 
 LONG = [40, 3, 22, 90, 11, 54, 7, 29, 66, 13, 71]
@@ -32,7 +34,7 @@ def test_a_folder_by_path_and_by_name(folder, monkeypatch):
     assert by_path.checks.dtype == torch.float32
     monkeypatch.setenv("DEPTHLAW_MODELS", str(folder.parent))
     by_name = load_model("model")
-    assert by_name.identity["weights"] == by_path.identity["weights"]
+    assert identity_of_weights(by_name) == identity_of_weights(by_path)
     ids = Tokens(torch.tensor([LONG]))
     assert torch.equal(by_name.capture(ids).states[-1], by_path.capture(ids).states[-1])
 
@@ -45,15 +47,24 @@ def test_dtypes(folder, dtype):
     assert lm.capture(Tokens(torch.tensor([LONG]))).states[0].dtype == lm.dtype
 
 
-def test_other_weights_have_another_identity(folder, make, tmp_path):
-    before = load_model(folder).identity["weights"]
-    other = make("llama").state_dict()
+def test_a_config_may_name_several_ends(folder):
+    """As the configs of chat models do; the checks then use none of these ids."""
+    change(folder, eos_token_id=[9, 45, 54])
+    lm = load_model(folder)
+    assert lm.model.config.eos_token_id == [9, 45, 54]
+    assert not {9, 45, 54} & set(check_tokens(lm.model).flatten().tolist())
+
+
+def test_a_config_that_cannot_be_made_sense_of_is_an_error_in_words(make):
     model = make.__wrapped__("llama")
-    model.load_state_dict(other)
-    with torch.no_grad():
-        model.lm_head.weight[-1, -1] += 1
-    model.save_pretrained(tmp_path / "other")
-    assert load_model(tmp_path / "other").identity["weights"] != before
+    model.config.eos_token_id = list(range(97))
+    with pytest.raises(InputError, match="all of its 97 tokens are special ones"):
+        adopt(model)
+    model.config = None
+    with pytest.raises(InputError, match="LlamaForCausalLM: the model fails on 8 tokens: AttributeError"):
+        adopt(model)
+    with pytest.raises(InputError, match="Linear: the model fails on 8 tokens: AttributeError"):
+        adopt(torch.nn.Linear(2, 2))
 
 
 def test_what_cannot_be_loaded_is_said_in_a_line_or_two(tmp_path, monkeypatch):
@@ -193,8 +204,8 @@ def test_a_model_that_sees_the_future_is_refused(make):
 def test_a_block_with_a_memory_cannot_be_replayed(make):
     model = make.__wrapped__("llama")
     runs = iter(range(10**6))
-    # The same arguments give something else on every fourth call.
-    model.model.layers[1].register_forward_hook(lambda _m, _a, out: out * (2 if next(runs) == 2 else 1))
+    # The same arguments give something else on the fourth call.
+    model.model.layers[1].register_forward_hook(lambda _m, _a, out: out * (2 if next(runs) == 3 else 1))
     with pytest.raises(InputError, match="cannot be replayed"):
         adopt(model)
 
@@ -254,7 +265,7 @@ def test_a_real_model(models_dir):
 
 
 @pytest.mark.data
-def test_a_real_model_in_two_files_or_renamed_is_the_same(models_dir, tmp_path):
+def test_a_real_model_in_another_folder_is_the_same(models_dir, tmp_path):
     shutil.copytree(models_dir / "stories260K", tmp_path / "copy")
     one, other = load_model(models_dir / "stories260K"), load_model(tmp_path / "copy")
-    assert one.identity["weights"] == other.identity["weights"]
+    assert identity_of_weights(one) == identity_of_weights(other)

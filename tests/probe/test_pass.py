@@ -1,5 +1,6 @@
 """The whole pass: summaries, folders, kills, memory, what is left behind."""
 
+import copy
 import dataclasses
 import random
 
@@ -10,6 +11,7 @@ import torch
 
 import depthlaw
 from depthlaw.errors import ConfigError, InputError, UsageError
+from depthlaw.models import adopt
 from depthlaw.probe import keep, run
 from depthlaw.probe.columns import QUANTITIES
 from depthlaw.probe.config import ProbeConfig
@@ -167,10 +169,60 @@ def test_other_settings_in_the_same_folder_are_refused(lm, texts, tmp_path):
         probe(lm, texts[:5], out=tmp_path / "run", **SETTINGS)
 
 
+def test_a_model_in_memory_with_other_weights_does_not_take_the_folder_of_the_first(lm, texts, tmp_path):
+    """Their class, their name and the place they came from may all be the same."""
+    probe(lm, texts[:4], out=tmp_path / "run", **SETTINGS)
+    other = copy.deepcopy(lm)
+    with torch.no_grad():
+        other.model.model.layers[1].mlp.up_proj.weight.zero_()
+    with pytest.raises(ConfigError, match="another run: the model changed"):
+        probe(other, texts[:4], out=tmp_path / "run", **SETTINGS)
+
+
+def test_a_folder_with_another_identity_of_the_model_is_refused_not_continued(lm, texts, tmp_path):
+    """As folders are whose model was told apart in another way by an earlier version."""
+    before = dataclasses.replace(lm, identity={"weights": "a1b2"})
+    probe(before, texts[:4], out=tmp_path / "run", **SETTINGS)
+    with pytest.raises(ConfigError, match="holds another run: the model changed") as caught:
+        probe(lm, texts[:4], out=tmp_path / "run", **SETTINGS)
+    assert "--no-resume" in caught.value.hint
+    assert probe(lm, texts[:4], out=tmp_path / "run", resume=False, **SETTINGS).n_documents == 4
+
+
 def test_results_do_not_move_with_the_batch_size(lm, texts):
     one, many = (probe(lm, texts, batch_size=size, max_length=40) for size in (1, 9))
     for name in one.quantities:
         np.testing.assert_allclose(one.layers(name), many.layers(name), rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("family", ["llama", "gpt_neox"])
+def test_in_16_bit_single_tokens_move_with_the_batch_size_by_rounding_and_means_by_far_less(
+    make_lm, texts, family, dtype
+):
+    """States come out of the model rounded, and how depends on the shape of the batch; nothing else does.
+
+    ``eps`` is the spacing of numbers at 1. A state that is rounded otherwise in a few blocks moves by some
+    eps; such errors of n tokens have no common sign and leave eps/√n in their mean. Sums in 16 bit would be
+    off by eps.
+    """
+
+    def in_order(result):
+        return rows_of(result).sort_by([("document", "ascending"), ("position", "ascending")])
+
+    whole = make_lm(family)
+    lm = adopt(copy.deepcopy(whole.model).to(dtype), whole.tokenizer)
+    eps = torch.finfo(dtype).eps
+    settings = {"max_length": 40, "tokens": True, "lens": True}
+    one, *others = (probe(lm, texts, batch_size=size, **settings) for size in (1, 4, 9))
+    for many in others:
+        for name in one.quantities:
+            mean, other = one.layers(name), many.layers(name)
+            bound = eps / np.sqrt(one.n_counted) * np.abs(mean).max()
+            assert np.abs(other - mean).max() <= bound, name
+        for name in ("theta_state", "theta_update", "norm_state", "lens_ce"):
+            single, moved = (layers_of(in_order(result), name) for result in (one, many))
+            assert np.abs(moved - single).max() <= 4 * eps * np.abs(single).max(), name
 
 
 def test_auto_is_resolved_once_and_kept(lm, texts, tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -64,7 +64,7 @@ class Checks:
     @property
     def tolerance(self) -> float:
         """Largest difference that rounding explains, in the dtype of the states."""
-        return 1e-4 if self.dtype in (torch.float32, torch.float64) else 2e-2
+        return tolerance_of(self.dtype)
 
     @property
     def minds_left_padding(self) -> bool:
@@ -72,12 +72,32 @@ class Checks:
         return self.left_padding_difference > 10 * self.tolerance
 
 
+def tolerance_of(*dtypes: torch.dtype) -> float:
+    """Largest relative difference that rounding explains where tensors of these dtypes meet."""
+    return max(1e-4 if dtype in (torch.float32, torch.float64) else 2e-2 for dtype in dtypes)
+
+
 def check_tokens(model: nn.Module, tokens: int = TOKENS) -> Tensor:
-    """(1, tokens) ids spread over the vocabulary, none of them special in the config."""
+    """(1, tokens) ids spread over the vocabulary, none of them special in the config.
+
+    Raises
+    ------
+    InputError
+        When the vocabulary holds none but special ones.
+    """
     config = model.config.get_text_config()  # type: ignore[operator, union-attr]
-    special = {getattr(config, f"{kind}_token_id", None) for kind in ("pad", "bos", "eos")}
+    special = set[Any]()
+    for kind in ("pad", "bos", "eos"):
+        named = getattr(config, f"{kind}_token_id", None)
+        # Chat models stop at any of several marks.
+        special.update(named if isinstance(named, list | tuple) else [named])
     step = max(1, config.vocab_size // (tokens + 2))
     ids = [i for i in range(step, config.vocab_size, step) if i not in special][:tokens]
+    if not ids:
+        raise InputError(
+            f"{type(model).__name__}: all of its {config.vocab_size} tokens are special ones.",
+            "Its config.json names padding, beginning and end of a text: pad_, bos_ and eos_token_id.",
+        )
     return torch.tensor([ids + [ids[-1]] * (tokens - len(ids))])
 
 

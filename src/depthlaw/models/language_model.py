@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -64,7 +65,11 @@ class LanguageModel:
     checks
         What was found by running it on a few tokens.
     identity
-        What tells its weights apart from others': id or file, revision, commit.
+        What tells its weights apart from others': id, revision, commit; empty where only the weights
+        themselves do.
+    files
+        What it was loaded from, when it lies here: weights, config and tokenizer. Their content then tells it
+        apart.
     """
 
     name: str
@@ -74,6 +79,7 @@ class LanguageModel:
     tail: Tail
     checks: Checks
     identity: dict[str, str | None]
+    files: tuple[Path, ...] = ()
 
     @cached_property
     def blocks(self) -> tuple[nn.Module, ...]:

@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from depthlaw.errors import DepthlawError, InputError, UsageError, no_such_file
-from depthlaw.models.checks import Checks, check, check_tokens
+from depthlaw.models.checks import TOKENS, Checks, check, check_tokens
+from depthlaw.models.identity import files_of
 from depthlaw.models.language_model import LanguageModel
 from depthlaw.models.pretrained import MODEL_IS, from_pretrained
 from depthlaw.models.roles import Observation, Roles, find_roles, observe
@@ -72,8 +73,12 @@ def load_model(
         loaded = loaded.to(where)
     place, gguf = locate(name)
     commit = getattr(loaded.config, "_commit_hash", None)
-    identity = {"model": name, "revision": revision, "commit": commit, "weights": _weights_hash(place, gguf)}
-    return adopt(loaded, tokenizer, name=name, roles=roles, identity=identity)
+    files = files_of(place, gguf)
+    identity = {"model": name, "revision": revision, "commit": commit, "weights": None}
+    # The commit of an adapter that lies here would be that of the model it adapts.
+    known = bool(files) or (commit is not None and not Path(place).exists())
+    lm = adopt(loaded, tokenizer, name=name, roles=roles, identity=identity if known else None)
+    return dataclasses.replace(lm, files=files)
 
 
 def load_weights(
@@ -121,7 +126,7 @@ def adopt(
     roles
         Its parts; ``None`` finds them.
     identity
-        Stored with results to tell its weights from others'.
+        Stored with results to tell its weights from others'; ``None`` takes a hash of what is in memory.
 
     Raises
     ------
@@ -129,14 +134,12 @@ def adopt(
         When its layout is not recognised, or a check fails.
     """
     name = name or type(model).__name__
-    ids = check_tokens(model)
-    embedding = model.get_input_embeddings()  # type: ignore[operator]
-    device = _compute_device(embedding)
-    ids = ids.to(device)
     try:
+        device = _compute_device(model.get_input_embeddings())  # type: ignore[operator]
+        ids = check_tokens(model).to(device)
         seen = observe(model, ids)
         roles = roles or find_roles(model, seen, _config_depth(model))
-        tail = learn_tail(model, roles, seen)
+        tail = learn_tail(model, roles, seen, ids)
         lm = LanguageModel(
             name, model, tokenizer, roles, tail, _first_look(model, roles, seen, device), identity or {}
         )
@@ -145,7 +148,7 @@ def adopt(
         raise
     except (RuntimeError, TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
         line = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise InputError(f"{name}: the model fails on {ids.shape[1]} tokens: {line}") from error
+        raise InputError(f"{name}: the model fails on {TOKENS} tokens: {line}") from error
 
 
 def locate(name: str) -> tuple[str, str | None]:
@@ -209,22 +212,3 @@ def _first_look(model: nn.Module, roles: Roles, seen: Observation, device: torch
     if last.output is None:
         raise InputError(f"{roles.blocks}: the last block returns no state.")
     return Checks(len(blocks), last.output.shape[-1], last.output.dtype, device)  # type: ignore[arg-type]
-
-
-def _weights_hash(place: str, gguf: str | None) -> str | None:
-    """Hash names, sizes, and the first and last MiB of the files of local weights; ``None`` for the hub's."""
-    import hashlib
-
-    folder = Path(place)
-    if not folder.is_dir():
-        return None
-    files = [folder / gguf] if gguf else sorted(folder.glob("*.safetensors")) + sorted(folder.glob("*.bin"))
-    digest = hashlib.sha256()
-    for path in [*files, folder / "config.json"]:
-        if path.is_file():
-            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
-            with path.open("rb") as file:
-                digest.update(file.read(1 << 20))
-                file.seek(-min(1 << 20, path.stat().st_size), os.SEEK_END)
-                digest.update(file.read(1 << 20))
-    return digest.hexdigest()

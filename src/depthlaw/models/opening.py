@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from depthlaw.errors import InputError, UsageError
+from depthlaw.models.identity import hash_in_memory, hash_of_files
 from depthlaw.models.language_model import LanguageModel
 from depthlaw.models.load import adopt, load_model
 
@@ -66,9 +67,21 @@ def language_model(model: Any, settings: ModelSettings) -> LanguageModel:
 
 
 def identity_of_weights(lm: LanguageModel) -> dict[str, str | None]:
-    """Return what tells the weights apart, without the place they lie in where a hash does better."""
-    known = lm.identity or {"model": lm.name}
-    return {"weights": known["weights"]} if known.get("weights") else known
+    """Return what tells the weights apart, without the place they lie in where a hash does better.
+
+    Reads all of the files of a model that lies here, and all weights of one that is only in memory; asked
+    only where a run folder is used.
+
+    Raises
+    ------
+    InputError
+        When a file or a weight cannot be read.
+    """
+    if lm.files:
+        return {"weights": hash_of_files(lm.files)}
+    if not lm.identity:
+        return {"weights": hash_in_memory(lm)}
+    return {"weights": lm.identity["weights"]} if lm.identity.get("weights") else lm.identity
 
 
 def recorded(lm: LanguageModel) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from depthlaw.errors import InputError
+from depthlaw.models.checks import tolerance_of
 from depthlaw.models.hooks import split_call, untouched
 from depthlaw.tensors.stack import state_of
 
@@ -159,11 +160,23 @@ def observe(model: nn.Module, ids: Tensor) -> Observation:
     return Observation(tuple(Step(*run) for run in runs), logits)
 
 
-def scale_between(source: Tensor | None, target: Tensor | None, tolerance: float = 1e-3) -> float | None:
-    """Return the number ``s`` with target = s · source, or ``None`` when there is none."""
+def scale_between(
+    source: Tensor | None, target: Tensor | None, tolerance: float | None = None
+) -> float | None:
+    """Return the number ``s`` with target = s · source, or ``None`` when there is none.
+
+    Parameters
+    ----------
+    tolerance
+        Of the norm of the difference, relative to that of ``target``; ``None`` takes what rounding explains
+        in the coarser of their dtypes.
+    """
     if source is None or target is None or source.numel() != target.numel():
         return None
-    a, b = source.double().flatten(), target.double().flatten()
+    if tolerance is None:
+        tolerance = tolerance_of(source.dtype, target.dtype)
+    # Parts of a model may lie on several devices, not all of which know float64.
+    a, b = source.cpu().double().flatten(), target.cpu().double().flatten()
     square = float(a @ a)
     if square == 0:
         return None
@@ -215,8 +228,9 @@ def _why_not(blocks: nn.ModuleList, seen: Observation, depth: int | None) -> str
 
 def _is_norm(step: Step) -> bool:
     flat = all(parameter.dim() <= 1 for parameter in step.module.parameters())
-    # Identities and dropout have no parameters either, but hand on what they get.
-    return flat and scale_between(step.state, step.output) is None
+    # Identities and dropout have no parameters either, but hand on what they get. States of a wide model may
+    # be nearly of one size before training: at the tolerance of 16 bit, their norm would pass for a scale.
+    return flat and scale_between(step.state, step.output, 1e-3) is None
 
 
 def _listing(lists: Sequence[tuple[str, nn.ModuleList]], reasons: dict[str, str | None]) -> str:

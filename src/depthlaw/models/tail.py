@@ -1,7 +1,8 @@
 """From the raw last state to the logits: the modules after the blocks, and what happens between them.
 
-Scales (a number applied before the head or to the logits) and soft caps are not modules; they are inferred
-from one observed pass and then hold for any state, token by token.
+Scales (a number applied before the head or to the logits) and soft caps are not modules. Scales before the
+head show in one observed pass. A cap does not where logits are small, so that the model is run once more with
+a ramp in place of what its head gives: what comes out is what is done to logits of any size.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ import torch
 from torch import Tensor, nn
 
 from depthlaw.errors import InputError
+from depthlaw.models.checks import tolerance_of
+from depthlaw.models.hooks import editing_output, untouched
 from depthlaw.models.roles import Observation, Roles, scale_between
 
-_TOLERANCE = 1e-3
+_LEAST, _MOST = 1e-2, 1e3  # sizes on the ramp: a cap beyond the largest moves no logits that there are
+_PLACES = 10_000
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,13 @@ class Tail:
         return x.squeeze(0)
 
 
-def learn_tail(model: nn.Module, roles: Roles, seen: Observation) -> Tail:
-    """Read scales and caps off an observed pass.
+def learn_tail(model: nn.Module, roles: Roles, seen: Observation, ids: Tensor) -> Tail:
+    """Read scales off an observed pass, and a cap off another one.
+
+    Parameters
+    ----------
+    seen
+        The observed pass on ``ids`` (1, tokens).
 
     Raises
     ------
@@ -81,41 +90,80 @@ def learn_tail(model: nn.Module, roles: Roles, seen: Observation) -> Tail:
         if step is None:
             raise InputError(f"{name} does not run after the last block of {type(model).__name__}.")
         scale = scale_between(feeding, step.state)
-        if scale is None:
+        if scale is None or step.state is None:
             raise InputError(f"{type(model).__name__}: what feeds {name} is not the output before it.")
-        scales.append(_exact(scale, model))
+        scales.append(_exact(scale, model, tolerance_of(step.state.dtype)))
         modules.append(module)
         feeding = step.output
-    scale, cap = _after_head(model, feeding, seen.logits)
+    scale, cap = _after_head(model, modules[-1], ids)
+    if feeding is None or not _explains(scale, cap, feeding, seen.logits):
+        raise _not_reproduced(model)
     norm_at = names.index(roles.final_norm) + 1 if roles.final_norm else 0
     return Tail(tuple(modules), tuple(scales), scale, cap, norm_at)
 
 
-def _after_head(model: nn.Module, raw: Tensor | None, logits: Tensor) -> tuple[float, float | None]:
-    """Return the scale and the cap that come nearest to turning the head's output into the logits."""
-    known = [number for number in _numbers(model) if number > 0]
+def _after_head(model: nn.Module, head: nn.Module, ids: Tensor) -> tuple[float, float | None]:
+    """Return the scale and the cap that turn what the head gives into logits."""
+    given, got = _ramp(model, head, ids)
+    if given.numel() != got.numel():
+        raise _not_reproduced(model)
+    # A hundred numbers of a config are tried on logits that may be millions; an odd step takes both signs.
+    step = given.numel() // _PLACES | 1
+    z, target = given.flatten()[::step], got.flatten()[::step]
+    rounding = tolerance_of(given.dtype, got.dtype)
+    plain = scale_between(z, target, math.inf) or 1.0
+    tries: list[tuple[float, float | None]] = [(_exact(plain, model, rounding), None)]
+    largest = float(target.abs().max())
+    for cap in (*(number for number in _numbers(model) if number > 0), largest):
+        # Undoing the cap loses precision where it bites.
+        free = target.abs() < cap / 2
+        undone = cap * torch.atanh(target[free].double() / cap)
+        tries.append((_exact(scale_between(z[free], undone, math.inf) or 1.0, model, rounding), cap))
     best: tuple[float, float, float | None] = (math.inf, 1.0, None)
-    if raw is not None:
-        z, target = raw.double(), logits.double()
-        plain = scale_between(raw, logits, math.inf) or 1.0
-        tries: list[tuple[float, float | None]] = [(_exact(plain, model), None)]
-        for cap in known:
-            # Undoing the cap loses precision where it bites, so it is redone and compared instead.
-            undone = cap * torch.atanh((target / cap).clamp(-0.99, 0.99))
-            factor = _exact(scale_between(raw, undone, math.inf) or 1.0, model)
-            tries += [(factor, cap), (1.0, cap)]
-        for scale, limit in tries:
-            made = z * scale if limit is None else limit * torch.tanh(z * scale / limit)
-            gap = float((made - target).norm() / target.norm())
-            # What explains no more than rounding does is not preferred to a simpler account.
-            if gap < best[0] / 2:
-                best = (gap, scale, limit)
-    if best[0] > _TOLERANCE:
-        raise InputError(
-            f"{type(model).__name__}: its logits cannot be reproduced from the output of its head.",
-            "A scale or a cap on the logits is understood; something else happens to them here.",
-        )
+    for scale, limit in tries:
+        gap = _gap(scale, limit, z, target)
+        # What explains no more than rounding does is not preferred to a simpler account.
+        if gap < best[0] / 2:
+            best = (gap, scale, limit)
+    if not best[0] <= rounding:
+        raise _not_reproduced(model)
     return best[1], best[2]
+
+
+def _ramp(model: nn.Module, head: nn.Module, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """Put numbers of all sizes and both signs in place of the head's output; return them and the logits."""
+    given: list[Tensor] = []
+
+    def instead(output: Tensor) -> Tensor:
+        sizes = torch.logspace(math.log10(_LEAST), math.log10(_MOST), output.numel())
+        sizes[1::2] *= -1
+        given.append(sizes.to(output.dtype).reshape(output.shape))
+        # Scales and caps may be applied in place.
+        return given[-1].to(output.device, copy=True)
+
+    with untouched(model), editing_output(head, instead):
+        logits: Tensor = model(input_ids=ids, use_cache=False).logits
+    return given[-1], logits.cpu()
+
+
+def _explains(scale: float, cap: float | None, raw: Tensor, logits: Tensor) -> bool:
+    if raw.numel() != logits.numel():
+        return False
+    return _gap(scale, cap, raw, logits) <= tolerance_of(raw.dtype, logits.dtype)
+
+
+def _gap(scale: float, cap: float | None, raw: Tensor, logits: Tensor) -> float:
+    """Norm of the difference of scaled and capped ``raw`` from ``logits``, relative to that of ``logits``."""
+    z, target = raw.cpu().double().flatten(), logits.cpu().double().flatten()
+    made = z * scale if cap is None else cap * torch.tanh(z * scale / cap)
+    return float((made - target).norm() / target.norm())
+
+
+def _not_reproduced(model: nn.Module) -> InputError:
+    return InputError(
+        f"{type(model).__name__}: its logits cannot be reproduced from the output of its head.",
+        "A scale or a cap on the logits is understood; something else happens to them here.",
+    )
 
 
 def _text_config(model: nn.Module) -> object:
@@ -128,9 +176,9 @@ def _numbers(model: nn.Module) -> list[float]:
     return sorted({float(x) for x in values if isinstance(x, int | float) and not isinstance(x, bool) and x})
 
 
-def _exact(scale: float, model: nn.Module) -> float:
+def _exact(scale: float, model: nn.Module, tolerance: float) -> float:
     """Return the number that a measured scale stands for: 1, or what the config holds, or its reciprocal."""
     numbers = _numbers(model)
     known = [1.0, *numbers, *(1 / number for number in numbers)]
     nearest = min(known, key=lambda number: abs(number - scale))
-    return nearest if abs(nearest - scale) <= _TOLERANCE * abs(scale) else scale
+    return nearest if abs(nearest - scale) <= tolerance * abs(scale) else scale
