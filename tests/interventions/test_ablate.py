@@ -8,6 +8,7 @@ import torch
 
 from depthlaw.cli.app import main
 from depthlaw.errors import UsageError
+from depthlaw.interventions import ablate as module
 from depthlaw.interventions.ablate import ablate
 from depthlaw.interventions.execution import run_plan
 from depthlaw.interventions.generators import expand_plans
@@ -90,6 +91,38 @@ def test_an_ablation_and_its_continuation(stories, tmp_path):
     agreement = whole.agreement(1)
     assert agreement.places == 5
     np.testing.assert_allclose(np.diag(agreement.correlation), 1)
+
+
+def killed_after(documents):
+    def stop(done, tokens):
+        if done > documents:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_ablation_goes_on_where_batches_are_larger(stories, tmp_path, monkeypatch, kept):
+    """Nothing is counted twice or dropped, with the rows it began with and, when these are lost, without."""
+    settings = {"plan": ("skip each",), "max_length": 64}
+    whole = ablate(stories, TEXTS, **settings, batch_size=1)
+    monkeypatch.setattr(module, "_BATCH_TOKENS", {"cpu": 64})
+    with pytest.raises(KeyboardInterrupt):
+        ablate(stories, TEXTS, out=tmp_path, progress=killed_after(1.9), **settings)
+    if not kept:
+        (tmp_path / "batch_size.json").unlink()
+    monkeypatch.setattr(module, "_BATCH_TOKENS", {"cpu": 128})
+    again = ablate(stories, TEXTS, out=tmp_path, **settings)
+    assert again.n_documents == 3
+    assert again.n_tokens == whole.n_tokens
+    assert again.criteria.tokens == whole.criteria.tokens
+    np.testing.assert_allclose(again.delta_ce, whole.delta_ce, rtol=1e-5, atol=1e-6)
+    rows = json.loads((tmp_path / "batch_size.json").read_text())
+    assert rows == {"batch_size": 1 if kept else 2}
+    manifest = (tmp_path / "manifest.json").read_bytes()
+    assert ablate(stories, TEXTS, out=tmp_path, **settings).to_table().equals(again.to_table())
+    assert (tmp_path / "manifest.json").read_bytes() == manifest
 
 
 @pytest.mark.data

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from depthlaw.data.config import replaced
-from depthlaw.data.store import Run, open_run
+from depthlaw.data.store import Run, found_once, open_run
 from depthlaw.data.text.batch import Batch
 from depthlaw.data.text.batches import Batching, read_batches
 from depthlaw.data.text.limit import read_more
@@ -95,12 +95,12 @@ def ablate(
         return result
 
 
-def rows_of(lm: LanguageModel, config: AblateConfig) -> int:
-    """Rows of a batch."""
+def rows_of(lm: LanguageModel, config: AblateConfig, run: Run | None) -> int:
+    """Rows of a batch; a run that goes on elsewhere keeps those it began with."""
     if isinstance(config.batch_size, int):
         return config.batch_size
     most = _BATCH_TOKENS.get(lm.device.type, _BATCH_TOKENS_ELSEWHERE)
-    return max(1, most // length_of(lm, config))
+    return found_once(run, "batch_size", lambda: max(1, most // length_of(lm, config)))
 
 
 def length_of(lm: LanguageModel, config: AblateConfig) -> int:
@@ -118,7 +118,8 @@ def _pass(
 ) -> Ablation:
     import pyarrow as pa
 
-    batching = Batching(batch_size=rows_of(lm, config), max_length=length_of(lm, config), bos=config.bos)
+    rows, length = rows_of(lm, config, run), length_of(lm, config)
+    batching = Batching(batch_size=rows, max_length=length, bos=config.bos)
     tables: list[pa.Table] = []
     criteria: CriteriaSums | None = None
     tokens = documents = 0
@@ -131,18 +132,18 @@ def _pass(
         if not batch.has_successor.any():
             continue
         inside = len(np.unique(batch.document[batch.has_successor]))
-        found = _kept(run, number)
+        found = _kept(run, number, batch)
         if found is None:
             found = _measure(lm, batch, plans, config.seed, partial(tell, inside, batch))
-        if run is not None and not run.complete:
-            _keep(run, number, *found)
+            if run is not None and not run.complete:
+                _keep(run, number, *found)
         tables.append(found[0])
         criteria = found[1] if criteria is None else criteria.merge(found[1])
         tell(inside, batch, 1.0)
         documents += inside
         tokens += batch.n_tokens
     said = []
-    if length_of(lm, config) < config.max_length:
+    if length < config.max_length:
         cut = f"documents are cut at {lm.context} tokens, the model's context, not at {config.max_length}."
         said.append(Notice("context", cut))
     if criteria is None:
@@ -173,8 +174,7 @@ def _measure(
     targets = ids.ids.roll(-1, dims=1)[counted]
     scores = score(lm, trace, plans, counted, targets, lambda ran: tell(ran / len(plans)))
     criteria = CriteriaSums.of(shuffled([state[counted] for state in trace.states], seed))
-    document = batch.document[batch.has_successor]
-    known, place, counts = np.unique(document, return_inverse=True, return_counts=True)
+    known, place, counts = _documents(batch)
 
     def sums(values: torch.Tensor) -> np.ndarray:
         """(plans or 1, tokens) → (documents, plans or 1)."""
@@ -194,20 +194,32 @@ def _measure(
     return pa.table({name: column.ravel() for name, column in table.items()}), criteria
 
 
+def _documents(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Documents with a token that counts, the place among them of each such token, and how many each has."""
+    return np.unique(batch.document[batch.has_successor], return_inverse=True, return_counts=True)
+
+
 def _keep(run: Run, number: int, table: pa.Table, criteria: CriteriaSums) -> None:
     from safetensors.numpy import save
 
-    if not run.done(f"parts/{number:05d}.safetensors"):
-        run.write_table(f"parts/{number:05d}.parquet", table)
-        run.write_bytes(f"parts/{number:05d}.safetensors", save(criteria.arrays()))
+    # The table last: it tells of which documents both are.
+    run.write_bytes(f"parts/{number:05d}.safetensors", save(criteria.arrays()))
+    run.write_table(f"parts/{number:05d}.parquet", table)
 
 
-def _kept(run: Run | None, number: int) -> tuple[pa.Table, CriteriaSums] | None:
+def _kept(run: Run | None, number: int, batch: Batch) -> tuple[pa.Table, CriteriaSums] | None:
+    """Return what a run keeps of a batch; ``None`` when that is nothing, or of other documents."""
     names = [f"parts/{number:05d}.{ending}" for ending in ("parquet", "safetensors")]
     if run is None or not all(map(run.done, names)):
         return None
     import pyarrow.parquet as pq
     from safetensors.numpy import load
 
+    table = pq.read_table(run.folder / names[0])
+    known, _, counts = _documents(batch)
+    first = table["plan"].to_numpy() == 0
+    there = [table[name].to_numpy()[first] for name in ("document", "tokens")]
+    if not all(map(np.array_equal, there, (known, counts))):
+        return None
     arrays = load((run.folder / names[1]).read_bytes())
-    return pq.read_table(run.folder / names[0]), CriteriaSums.from_arrays(arrays)
+    return table, CriteriaSums.from_arrays(arrays)
