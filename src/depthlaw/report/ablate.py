@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depthlaw.interventions.agreement import LEAST_PLACES
-from depthlaw.interventions.averaging import STUDENTS, SWAP_IF_AVERAGING, SWAP_IF_FLOW
+from depthlaw.interventions.averaging import STUDENTS, SWAP_IF_FLOW
 from depthlaw.interventions.pruning import Drop, best_drop, mergekit_yaml
 from depthlaw.plurals import counted
 from depthlaw.report.text import number, table
@@ -107,11 +107,12 @@ def swaps_lines(swaps: Swaps, what: str) -> list[str]:
     )
     lines = [f"swapping two middle blocks gives {what} {shown}"]
     if np.isfinite(swaps.exponent):
-        lines.append(
+        lines += [
             f"  it grows as distance^{number(swaps.exponent, swaps.exponent_stderr)} ± "
-            f"{number(swaps.exponent_stderr, digits=2)}; averaging predicts {SWAP_IF_AVERAGING:g}, "
-            f"a smooth flow {SWAP_IF_FLOW:g}"
-        )
+            f"{number(swaps.exponent_stderr, digits=2)}",
+            f"  averaging predicts {number(swaps.averaging, digits=3)} over these distances (2d − 1), "
+            f"a smooth flow {SWAP_IF_FLOW:g} (d⁴)",
+        ]
     return lines
 
 
