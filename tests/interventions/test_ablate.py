@@ -46,6 +46,26 @@ def test_scores_are_those_of_the_logits(lm_of):
     assert float(found.divergence[1].abs().max()) == 0
 
 
+def test_scores_keep_their_digits_where_logits_are_far_from_zero(lm_of):
+    """Models of some families have them around −300: an offset of all logits that means nothing."""
+
+    class Offset:
+        def __init__(self, lm, offset):
+            self.lm, self.depth, self.block = lm, lm.depth, lm.block
+            self.finish = lambda state: 3 * lm.finish(state) + offset
+
+    lm = lm_of("llama")
+    ids = torch.arange(96).reshape(4, 24)
+    counted, targets = torch.ones_like(ids, dtype=torch.bool), ids.flatten()
+    plans = expand_plans(["0-", "skip each"], lm.depth)
+    trace = lm.capture(Tokens(ids))
+    near, far = (score(Offset(lm, offset), trace, plans, counted, targets) for offset in (0.0, -300.0))
+    assert float(far.divergence[0].abs().max()) == 0
+    # Logits around 300 are 3e-5 apart in float32; what is summed must add nothing to that.
+    torch.testing.assert_close(far.divergence, near.divergence, rtol=0, atol=6e-5)
+    torch.testing.assert_close(far.cross_entropy, near.cross_entropy, rtol=0, atol=6e-5)
+
+
 @pytest.mark.data
 def test_an_ablation_and_its_continuation(stories, tmp_path):
     settings = {"plan": ("skip each", "0-", "0,1,1,2-"), "batch_size": 1, "drop": 2}
