@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,7 +21,7 @@ from depthlaw.data.text.source import TextSource
 from depthlaw.errors import InputError, Notice
 from depthlaw.interventions.ablate_config import AblateConfig
 from depthlaw.interventions.ablation import DOCUMENT_UNITS, PLAN_UNITS, Ablation
-from depthlaw.interventions.criteria import CriteriaSums, shuffled
+from depthlaw.interventions.criteria import CriteriaSums, first_nonfinite, shuffled
 from depthlaw.interventions.generators import expand_plans
 from depthlaw.interventions.plan import Plan
 from depthlaw.interventions.scores import score
@@ -148,6 +150,11 @@ def _pass(
         said.append(Notice("context", cut))
     if criteria is None:
         raise InputError(f"{source.name}: no document has two tokens, so that there is nothing to measure.")
+    if not criteria.tokens:
+        raise InputError(
+            f"{lm.name}: in {lm.dtype_name} no token has finite states and a finite prediction.",
+            "--dtype bfloat16 and float32 hold larger numbers than float16.",
+        )
     return Ablation(
         model=lm.name,
         text=source.name,
@@ -173,13 +180,23 @@ def _measure(
     trace = lm.capture(ids)
     targets = ids.ids.roll(-1, dims=1)[counted]
     scores = score(lm, trace, plans, counted, targets, lambda ran: tell(ran / len(plans)))
-    criteria = CriteriaSums.of(shuffled([state[counted] for state in trace.states], seed))
-    known, place, counts = _documents(batch)
+    states = [state[counted] for state in trace.states]
+    first = first_nonfinite(states, scores.intact)
+    # By the intact model alone: all plans are measured on the same tokens.
+    good = first > len(states)
+    lost = np.bincount(first[~good], minlength=len(states) + 1).astype(np.float64)
+    criteria = CriteriaSums.of(shuffled(states, good, seed), lost)
+    known, place, counts = np.unique(
+        batch.document[batch.has_successor][good], return_inverse=True, return_counts=True
+    )
 
     def sums(values: torch.Tensor) -> np.ndarray:
-        """(plans or 1, tokens) → (documents, plans or 1)."""
-        table = values.reshape(-1, len(place)).double().cpu().numpy()
-        return np.stack([np.bincount(place, row, minlength=len(known)) for row in table], axis=1)
+        """(plans or 1, tokens) → (documents, plans or 1); NaN where a plan's prediction is not finite."""
+        table = values.reshape(-1, len(good)).double().cpu().numpy()[:, good]
+        table = np.where(np.isfinite(table), table, np.nan)
+        found = [np.bincount(place, row, minlength=len(known)) for row in table]
+        # Without a token there is nothing to tell that these are sums of numbers.
+        return np.stack(found, axis=1).astype(np.float64)
 
     shape = (len(known), len(plans))
     table = {
@@ -189,14 +206,9 @@ def _measure(
         "intact_sum": np.broadcast_to(sums(scores.intact), shape),
         "delta_ce_sum": sums(scores.cross_entropy - scores.intact),
         "kl_sum": sums(scores.divergence),
-        "agree_sum": sums(scores.agrees),
+        "agree_sum": sums(torch.where(scores.cross_entropy.isfinite(), scores.agrees.double(), math.nan)),
     }
     return pa.table({name: column.ravel() for name, column in table.items()}), criteria
-
-
-def _documents(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Documents with a token that counts, the place among them of each such token, and how many each has."""
-    return np.unique(batch.document[batch.has_successor], return_inverse=True, return_counts=True)
 
 
 def _keep(run: Run, number: int, table: pa.Table, criteria: CriteriaSums) -> None:
@@ -216,10 +228,14 @@ def _kept(run: Run | None, number: int, batch: Batch) -> tuple[pa.Table, Criteri
     from safetensors.numpy import load
 
     table = pq.read_table(run.folder / names[0])
-    known, _, counts = _documents(batch)
-    first = table["plan"].to_numpy() == 0
-    there = [table[name].to_numpy()[first] for name in ("document", "tokens")]
-    if not all(map(np.array_equal, there, (known, counts))):
+    try:
+        criteria = CriteriaSums.from_arrays(load((run.folder / names[1]).read_bytes()))
+    except InputError:  # written by an earlier version
         return None
-    arrays = load((run.folder / names[1]).read_bytes())
-    return table, CriteriaSums.from_arrays(arrays)
+    first = table["plan"].to_numpy() == 0
+    kept = zip(*(table[name].to_numpy()[first].tolist() for name in ("document", "tokens")), strict=True)
+    counts = Counter(batch.document[batch.has_successor].tolist())
+    counts.subtract(dict(kept))
+    # What is missing was left out: its states are not finite.
+    same = min(counts.values()) >= 0 and sum(counts.values()) == criteria.nonfinite.sum()
+    return (table, criteria) if same else None

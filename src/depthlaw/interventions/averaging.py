@@ -39,7 +39,7 @@ class Skips:
     Attributes
     ----------
     blocks
-        How many were tried.
+        How many were tried and have a cost.
     mean, median, lowest, highest
         Over them.
     variation
@@ -103,7 +103,11 @@ def middle_skips(
     middle = [
         value
         for plan, value in zip(plans, cost, strict=True)
-        if plan.kind == "skip" and plan.size == 1 and plan.first is not None and 0 < plan.first < depth - 1
+        if plan.kind == "skip"
+        and plan.size == 1
+        and plan.first is not None
+        and 0 < plan.first < depth - 1
+        and math.isfinite(value)
     ]
     if not middle:
         return None
@@ -133,7 +137,11 @@ def middle_swaps(plans: Sequence[Plan], cost: Sequence[float], depth: int) -> Sw
     pairs = [
         (plan.size, value)
         for plan, value in zip(plans, cost, strict=True)
-        if plan.kind == "swap" and plan.first and plan.size and plan.first + plan.size < depth - 1
+        if plan.kind == "swap"
+        and plan.first
+        and plan.size
+        and plan.first + plan.size < depth - 1
+        and math.isfinite(value)
     ]
     if not pairs:
         return None

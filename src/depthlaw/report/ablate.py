@@ -123,7 +123,7 @@ def neighbours_text(plans: Sequence[Plan], cost: NDArray[np.float64], depth: int
         for n, plan in enumerate(plans)
         if plan.kind == "swap" and plan.size == 1 and plan.first and plan.first + 1 < depth - 1
     ]
-    ratio = float(cost[inside].mean()) / skip
+    ratio = float(np.nanmean(cost[inside])) / skip
     return f"swapping neighbours costs {number(ratio, digits=2)} times what skipping one costs"
 
 
@@ -211,7 +211,14 @@ def costs_by_place(
     """Gather plans that concern one place: kind → first block, column ``name`` over ``scale``, its errors."""
     costs = {}
     for kind in ("skip", "swap", "repeat"):
-        chosen = [r for r in rows if r["kind"] == kind and r["first"] is not None and r["size"] in (1, None)]
+        chosen = [
+            r
+            for r in rows
+            if r["kind"] == kind
+            and r["first"] is not None
+            and r["size"] in (1, None)
+            and np.isfinite(r[name])
+        ]
         if chosen:
             costs[kind] = (
                 [row["first"] for row in chosen],
