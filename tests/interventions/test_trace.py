@@ -134,6 +134,42 @@ def test_groups_of_prompts_fit_their_batches():
         assert rows * -(-cells // rows) - cells < rows
 
 
+@pytest.mark.parametrize("family", ["Gemma2", "Gemma3Text"])
+def test_the_unit_of_noise_is_the_embeddings_output_where_it_is_scaled(family):
+    """These families multiply what their table of embeddings gives by √width: noise of its size is lost."""
+    import torch
+    import transformers
+
+    from depthlaw.models import adopt
+
+    width = 64
+    sizes = {"vocab_size": 384, "hidden_size": width, "intermediate_size": 64, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16}
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{family}Config")(**sizes, **heads)
+    model = getattr(transformers, f"{family.removesuffix('Text')}ForCausalLM")(config)
+    lm = adopt(model.eval(), transformers.ByT5Tokenizer(), name=family)
+    states = []
+    handle = lm.blocks[0].register_forward_pre_hook(
+        lambda _module, args, named: states.append((*args, *named.values())[0].detach().clone()),
+        with_kwargs=True,
+    )
+    prompt = Prompt("The Space Needle is in downtown Seattle", "Space Needle", "Seattle")
+    try:
+        found = causal_trace(lm, prompt, samples=10, batch_size=11)
+    finally:
+        handle.remove()
+    row = found.rows[0]
+    subject = slice(row["subject_first"], row["subject_end"])
+    # The first pass: the clean row and ten draws. Scaling lies between the table and the first block.
+    clean, *drawn = (state[subject] for state in states[0])
+    assert found.unit == pytest.approx(float(clean.std()), rel=1e-5)
+    noise = torch.stack(drawn) - clean
+    assert float(noise.std()) == pytest.approx(3 * float(clean.std()), rel=0.03)
+    table = model.get_input_embeddings().weight[lm.tokenizer(prompt.subject)["input_ids"][:-1]].detach()
+    assert found.unit == pytest.approx(width**0.5 * float(table.std()), rel=1e-4)
+
+
 def test_what_cannot_be_meant(lm_of):
     with pytest.raises(UsageError, match="needs a subject and a target"):
         as_prompts("A b", "b", None)
