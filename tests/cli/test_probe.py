@@ -47,7 +47,7 @@ def test_json_is_one_object_with_the_figures(capsys, words, lens):
     assert ce[-1] == pytest.approx(1.35, abs=0.15)
     assert ce[0] > 3
     assert result["units"]["theta_state"] == "rad"
-    assert len(result["sentences"]) == 3
+    assert len(result["sentences"]) == 4
 
 
 def test_the_same_command_twice_computes_once(capsys, words, tmp_path):

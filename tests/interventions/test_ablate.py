@@ -1,20 +1,22 @@
 """Whole ablations on a small real model: numbers, resumption, warnings, the command."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from depthlaw.cli.app import main
-from depthlaw.errors import UsageError
+from depthlaw.errors import InputError, UsageError
+from depthlaw.interventions import ablate as module
 from depthlaw.interventions.ablate import ablate
 from depthlaw.interventions.execution import run_plan
 from depthlaw.interventions.generators import expand_plans
 from depthlaw.interventions.pruning import best_drop
 from depthlaw.interventions.scores import score
 from depthlaw.models import Tokens
-from depthlaw.report.ablate import ablate_text
+from depthlaw.report.ablate import ablate_text, write_ablate
 
 TEXTS = [
     "Once upon a time there was a little girl who liked to play in the park with her dog. It was fun.",
@@ -43,6 +45,26 @@ def test_scores_are_those_of_the_logits(lm_of):
         torch.testing.assert_close(found.divergence[place], kl, rtol=1e-4, atol=1e-5)
         assert torch.equal(found.agrees[place], own.argmax(-1) == other.argmax(-1))
     assert float(found.divergence[1].abs().max()) == 0
+
+
+def test_scores_keep_their_digits_where_logits_are_far_from_zero(lm_of):
+    """Models of some families have them around −300: an offset of all logits that means nothing."""
+
+    class Offset:
+        def __init__(self, lm, offset):
+            self.lm, self.depth, self.block = lm, lm.depth, lm.block
+            self.finish = lambda state: 3 * lm.finish(state) + offset
+
+    lm = lm_of("llama")
+    ids = torch.arange(96).reshape(4, 24)
+    counted, targets = torch.ones_like(ids, dtype=torch.bool), ids.flatten()
+    plans = expand_plans(["0-", "skip each"], lm.depth)
+    trace = lm.capture(Tokens(ids))
+    near, far = (score(Offset(lm, offset), trace, plans, counted, targets) for offset in (0.0, -300.0))
+    assert float(far.divergence[0].abs().max()) == 0
+    # Logits around 300 are 3e-5 apart in float32; what is summed must add nothing to that.
+    torch.testing.assert_close(far.divergence, near.divergence, rtol=0, atol=6e-5)
+    torch.testing.assert_close(far.cross_entropy, near.cross_entropy, rtol=0, atol=6e-5)
 
 
 @pytest.mark.data
@@ -90,6 +112,121 @@ def test_an_ablation_and_its_continuation(stories, tmp_path):
     agreement = whole.agreement(1)
     assert agreement.places == 5
     np.testing.assert_allclose(np.diag(agreement.correlation), 1)
+
+
+def killed_after(documents):
+    def stop(done, tokens):
+        if done > documents:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_ablation_goes_on_where_batches_are_larger(stories, tmp_path, monkeypatch, kept):
+    """Nothing is counted twice or dropped, with the rows it began with and, when these are lost, without."""
+    settings = {"plan": ("skip each",), "max_length": 64}
+    whole = ablate(stories, TEXTS, **settings, batch_size=1)
+    monkeypatch.setattr(module, "_BATCH_TOKENS", {"cpu": 64})
+    with pytest.raises(KeyboardInterrupt):
+        ablate(stories, TEXTS, out=tmp_path, progress=killed_after(1.9), **settings)
+    if not kept:
+        (tmp_path / "batch_size.json").unlink()
+    monkeypatch.setattr(module, "_BATCH_TOKENS", {"cpu": 128})
+    again = ablate(stories, TEXTS, out=tmp_path, **settings)
+    assert again.n_documents == 3
+    assert again.n_tokens == whole.n_tokens
+    assert again.criteria.tokens == whole.criteria.tokens
+    np.testing.assert_allclose(again.delta_ce, whole.delta_ce, rtol=1e-5, atol=1e-6)
+    rows = json.loads((tmp_path / "batch_size.json").read_text())
+    assert rows == {"batch_size": 1 if kept else 2}
+    manifest = (tmp_path / "manifest.json").read_bytes()
+    assert ablate(stories, TEXTS, out=tmp_path, **settings).to_table().equals(again.to_table())
+    assert (tmp_path / "manifest.json").read_bytes() == manifest
+
+
+class Overflow:
+    """A block whose output overflows at a token of the first row, in the passes it is asked to."""
+
+    def __init__(self, block, passes, token=0):
+        self.passes, self.token, self.ran = passes, token, 0
+        self.handle = block.register_forward_hook(self)
+
+    def __call__(self, module, args, output):
+        self.ran += 1
+        if self.passes(self.ran):
+            output = output.clone()
+            output[0, self.token] = float("inf")
+        return output
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.handle.remove()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("block", [2, 4])
+def test_tokens_that_are_not_finite_are_left_out_and_counted(stories, tmp_path, block):
+    """Half precision ends at 65,504, and real models go beyond; attention hands it to the whole row."""
+    settings = {"plan": ("skip each", "swap neighbours"), "batch_size": 1}
+    clean = ablate(stories, 2 * TEXTS, **settings)
+    with Overflow(stories.blocks[block], lambda ran: ran == 1, token=3):
+        found = ablate(stories, 2 * TEXTS, out=tmp_path, **settings)
+    row = clean.documents["tokens"][0].as_py()
+    lost = row if block == 2 else 1
+    assert found.n_documents == (5 if block == 2 else 6)
+    assert found.n_tokens == clean.n_tokens - lost
+    by_state = [0, 0, 0, 1, row - 1, 0, 0] if block == 2 else [0, 0, 0, 0, 0, 1, 0]
+    assert found.criteria.nonfinite.tolist() == by_state
+    said = [(notice.code, notice.message) for notice in found.notices]
+    words = (
+        f"states of {lost} tokens are not finite from layer {block + 1} on; they are left out of everything."
+    )
+    assert said == [("nonfinite", words)]
+    assert np.isfinite(found.delta_ce).all()
+    np.testing.assert_allclose(found.delta_ce, clean.delta_ce, rtol=0.4, atol=0.05)
+    for name, values in found.criteria.window(1).items():
+        assert np.isfinite(values).all(), name
+    # A part with fewer tokens than its batch is still that batch's.
+    manifest = (tmp_path / "manifest.json").read_bytes()
+    again = ablate(stories, 2 * TEXTS, out=tmp_path, **settings)
+    assert again.to_table().equals(found.to_table())
+    assert again.notices == found.notices
+    assert (tmp_path / "manifest.json").read_bytes() == manifest
+
+
+@pytest.mark.data
+def test_a_plan_that_overflows_has_no_cost(stories, tmp_path):
+    settings = {"plan": ("skip each", "swap neighbours"), "drop": 1}
+    clean = ablate(stories, TEXTS, **settings)
+    # After the intact pass, block 2 first runs in the plan "skip 0".
+    with Overflow(stories.blocks[2], lambda ran: ran == 2):
+        found = ablate(stories, TEXTS, out=tmp_path, finish=write_ablate, **settings)
+    assert np.isnan([found.delta_ce[0], found.kl[0], found.to_table()["agreement"][0].as_py()]).all()
+    np.testing.assert_array_equal(found.delta_ce[1:], clean.delta_ce[1:])
+    assert found.n_tokens == clean.n_tokens
+    said = {notice.code: notice.message for notice in found.notices}
+    assert said == {
+        "nonfinite-plan": 'plan "skip 0": predictions that are not finite, so that there is no cost.'
+    }
+    assert best_drop(found, 1).dropped == best_drop(clean, 1).dropped
+    assert 'plan "skip 0"' in ablate_text(found)
+
+
+@pytest.mark.data
+def test_where_nothing_is_finite_another_dtype_is_advised(stories):
+    with Overflow(stories.blocks[2], lambda ran: True), pytest.raises(InputError, match="float32"):
+        ablate(stories, TEXTS[:1], plan=("0-",))
+    found = ablate(stories, TEXTS, plan=("skip each",))
+    place = found.documents.column_names.index("delta_ce_sum")
+    none = np.full(found.documents.num_rows, np.nan)
+    found = replace(found, documents=found.documents.set_column(place, "delta_ce_sum", [none]))
+    assert found.skips is None
+    with pytest.raises(InputError, match="no prediction is finite"):
+        best_drop(found, 1)
 
 
 @pytest.mark.data

@@ -12,6 +12,7 @@ from depthlaw.interventions.averaging import middle_skips, middle_swaps
 from depthlaw.interventions.costs import plan_costs
 from depthlaw.interventions.execution import run_plan
 from depthlaw.interventions.generators import expand_plans
+from depthlaw.report.ablate import swaps_lines
 from depthlaw.tensors.stack import Call, Trace
 
 DEPTH, WIDTH = 24, 48
@@ -69,8 +70,9 @@ def test_swaps_tell_a_flow_from_independent_blocks():
     assert flow.distances == ensemble.distances == (1, 2, 4, 8)
     # A smooth flow: 2d − 1 coherent commutators that grow with distance.
     assert 3.0 < flow.exponent < 4.5
-    # Independent blocks: 2d − 1 independent commutators.
-    assert 1.0 < ensemble.exponent < 1.5
+    # Independent blocks: 2d − 1 independent commutators, whose slope over these distances is 1.31.
+    assert ensemble.averaging == flow.averaging == pytest.approx(1.3077, abs=1e-4)
+    assert ensemble.exponent == pytest.approx(ensemble.averaging, abs=0.05)
     np.testing.assert_allclose(np.array(ensemble.cost) / ensemble.cost[0], [1, 3, 7, 15], rtol=0.1)
 
 
@@ -100,6 +102,21 @@ def test_the_exponent_of_made_costs():
     swaps = middle_swaps(plans, [0.1 * plan.size**1.7 for plan in plans], 12)
     assert swaps.exponent == pytest.approx(1.7)
     assert swaps.exponent_stderr == pytest.approx(0, abs=1e-7)
+
+
+@pytest.mark.parametrize(("distances", "slope"), [((1, 2, 4), 1.4084), ((1, 2, 4, 8), 1.3077), ((4, 8), 1.1)])
+def test_costs_as_averaging_has_them_have_the_exponent_that_it_predicts(distances, slope):
+    """2d − 1 is no power of the distance: its slope goes with the distances swapped, and is never 1."""
+    plans = expand_plans([f"swap distance {d}" for d in distances], DEPTH)
+    cost = [0.1 * (2 * plan.size - 1) for plan in plans]
+    swaps = middle_swaps(plans, cost, DEPTH)
+    assert swaps.exponent == pytest.approx(swaps.averaging, rel=1e-12)
+    assert swaps.averaging == pytest.approx(slope, abs=1e-3)
+    # A swap that cost nothing is left out of both.
+    some = middle_swaps(plans, [0.0, 0.0, *cost[2:]], DEPTH)
+    assert some.exponent == pytest.approx(some.averaging, rel=1e-12)
+    said = "".join(swaps_lines(swaps, "KL"))
+    assert f"averaging predicts {slope:.2f} over these distances (2d − 1), a smooth flow 4" in said
 
 
 def test_rank_agreement():

@@ -107,8 +107,8 @@ def test_unknown_names(name, words):
 
 
 def test_shared_prefix():
-    assert parse_plan("0-5,7-", 9).shared(9) == 6
-    assert parse_plan("1-", 9).shared(9) == 0
-    assert parse_plan("0-", 9).shared(9) == 9
-    assert parse_plan("0-3", 9).shared(9) == 4
+    assert parse_plan("0-5,7-", 9).shared == 6
+    assert parse_plan("1-", 9).shared == 0
+    assert parse_plan("0-", 9).shared == 9
+    assert parse_plan("0-3", 9).shared == 4
     assert not parse_plan("0-3", 9).is_identity(9)

@@ -7,6 +7,7 @@ import pytest
 
 from depthlaw.cli.app import main
 from depthlaw.errors import InputError, UsageError
+from depthlaw.interventions import grouping
 from depthlaw.interventions.grouping import in_groups
 from depthlaw.interventions.prompts import Prompt
 from depthlaw.interventions.trace import as_prompts, causal_trace
@@ -51,6 +52,30 @@ def test_traces_do_not_depend_on_company_or_interruption(stories, tmp_path):
     again = causal_trace(stories, PROMPTS, out=tmp_path / "run", **settings)
     assert again.cells.equals(together.cells)
     assert again.prompts.equals(together.prompts)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_trace_goes_on_where_batches_are_larger(stories, tmp_path, monkeypatch, kept):
+    """Every prompt once, in the groups it began with and, when these are lost, without."""
+    settings = {"samples": 2, "noise": "0.5"}
+    whole = causal_trace(stories, PROMPTS, **settings)
+    monkeypatch.setattr(grouping, "_BATCH_TOKENS", {"cpu": 64})
+
+    def stop(done, all_of_them):
+        if done >= 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        causal_trace(stories, PROMPTS, out=tmp_path, progress=stop, **settings)
+    if not kept:
+        (tmp_path / "batch_tokens.json").unlink()
+    monkeypatch.setattr(grouping, "_BATCH_TOKENS", {"cpu": 128})
+    again = causal_trace(stories, PROMPTS, out=tmp_path, **settings)
+    assert [row["id"] for row in again.rows] == ["lily", "once", "dog"]
+    for prompt in range(3):
+        np.testing.assert_allclose(again.map(prompt), whole.map(prompt), rtol=1e-4)
+    assert json.loads((tmp_path / "batch_tokens.json").read_text()) == {"batch_tokens": 64 if kept else 128}
 
 
 @pytest.mark.data
@@ -100,13 +125,49 @@ def test_groups_of_prompts_fit_their_batches():
             self.ids, self.subject, self.predict = tuple(range(length)), (1, 3), length - 2
 
     placed = [Placed(n) for n in (5, 20, 9, 9, 7, 30)]
-    groups = in_groups(placed, TraceConfig(samples=4, batch_size=10), "cpu")
+    groups = in_groups(placed, TraceConfig(samples=4, batch_size=10), 0)
     assert sorted(n for members, _ in groups for n in members) == list(range(6))
     assert groups[0][0][0] == 5
     assert all(len(members) <= 2 and rows == 10 for members, rows in groups)
-    for members, rows in in_groups(placed, TraceConfig(samples=4), "cpu"):
+    for members, rows in in_groups(placed, TraceConfig(samples=4), 512):
         cells = 4 * sum(placed[n].predict for n in members)
         assert rows * -(-cells // rows) - cells < rows
+
+
+@pytest.mark.parametrize("family", ["Gemma2", "Gemma3Text"])
+def test_the_unit_of_noise_is_the_embeddings_output_where_it_is_scaled(family):
+    """These families multiply what their table of embeddings gives by √width: noise of its size is lost."""
+    import torch
+    import transformers
+
+    from depthlaw.models import adopt
+
+    width = 64
+    sizes = {"vocab_size": 384, "hidden_size": width, "intermediate_size": 64, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16}
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{family}Config")(**sizes, **heads)
+    model = getattr(transformers, f"{family.removesuffix('Text')}ForCausalLM")(config)
+    lm = adopt(model.eval(), transformers.ByT5Tokenizer(), name=family)
+    states = []
+    handle = lm.blocks[0].register_forward_pre_hook(
+        lambda _module, args, named: states.append((*args, *named.values())[0].detach().clone()),
+        with_kwargs=True,
+    )
+    prompt = Prompt("The Space Needle is in downtown Seattle", "Space Needle", "Seattle")
+    try:
+        found = causal_trace(lm, prompt, samples=10, batch_size=11)
+    finally:
+        handle.remove()
+    row = found.rows[0]
+    subject = slice(row["subject_first"], row["subject_end"])
+    # The first pass: the clean row and ten draws. Scaling lies between the table and the first block.
+    clean, *drawn = (state[subject] for state in states[0])
+    assert found.unit == pytest.approx(float(clean.std()), rel=1e-5)
+    noise = torch.stack(drawn) - clean
+    assert float(noise.std()) == pytest.approx(3 * float(clean.std()), rel=0.03)
+    table = model.get_input_embeddings().weight[lm.tokenizer(prompt.subject)["input_ids"][:-1]].detach()
+    assert found.unit == pytest.approx(width**0.5 * float(table.std()), rel=1e-4)
 
 
 def test_what_cannot_be_meant(lm_of):

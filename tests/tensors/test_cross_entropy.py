@@ -53,3 +53,15 @@ def test_no_tokens_is_no_reading():
     targets = torch.empty(0, dtype=torch.int64)
     assert cross_entropy(torch.empty(0, 4), targets, lambda h: h).shape == (0,)
     assert read_layers([torch.empty(0, 4)] * 3, targets, lambda h: h).entropy.shape == (3, 0)
+
+
+@pytest.mark.parametrize("offset", [0.0, -300.0])
+def test_divergence_over_a_large_vocabulary_with_an_offset(offset):
+    """Logits of trained models are around −30 or −300, and a sum over a vocabulary has many terms."""
+    rng = torch.Generator().manual_seed(3)
+    # Numbers that float32 holds with the offset, too.
+    a, b = ((3 * torch.randn(16, 50_257, generator=rng) * 1024).round() / 1024 for _ in range(2))
+    p, q = a.double().log_softmax(-1), b.double().log_softmax(-1)
+    found = predict(a + offset).divergence_of(predict(b + offset)).double()
+    # KL is 9 here; one sum over the vocabulary is off by 7e-4.
+    torch.testing.assert_close(found, (p.exp() * (p - q)).sum(-1), rtol=0, atol=5e-5)

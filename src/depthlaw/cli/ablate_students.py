@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 from depthlaw.cli.output import Output, note
@@ -51,7 +52,7 @@ def ablate_students(
             f"{_flag(said[0])} is for language models, and {folder} is a run of depthlaw lab.",
             _WHY_NOT.get(said[0], "Its students are tested on fresh inputs of their own task; leave it out."),
         )
-    from depthlaw.interventions.costs import COST_UNITS, plan_costs
+    from depthlaw.interventions.costs import COST_UNITS, kept_costs, plan_costs
     from depthlaw.interventions.generators import expand_plans
     from depthlaw.lab.metrics import UNITS
     from depthlaw.lab.trained import choose, load_students, open_lab_run
@@ -80,8 +81,12 @@ def ablate_students(
         Counter("{} students, {} plans") as tell,
     ):
         found = []
-        for student, mine in zip(load_students(lab, chosen, draw=config.seed), plans, strict=True):
-            costs = plan_costs(student.stack, student.inputs, mine, student.loss, distance=student.distance)
+        students = load_students(lab, chosen, draw=config.seed)
+        for (task, key), student, mine in zip(chosen, students, plans, strict=True):
+            measure = partial(
+                plan_costs, student.stack, student.inputs, mine, student.loss, distance=student.distance
+            )
+            costs = kept_costs(run, f"{task.name}_{key.name}", mine, key.depth, measure)
             found.append((student, costs))
             tell(len(found), sum(len(costs.plans) for _, costs in found))
         result = StudentPlans(str(folder), lab.config.loss, tuple(found))

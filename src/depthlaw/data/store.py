@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from depthlaw.data.others import other_run, refuse_foreign
 from depthlaw.data.run_folder import LOG, Run, path_of
 from depthlaw.errors import DepthlawError, OutputError, cannot_write
 
-__all__ = ["Run", "open_run"]
+__all__ = ["Run", "found_once", "open_run"]
 
 
 @contextlib.contextmanager
@@ -102,6 +102,27 @@ def open_run(
             raise
         if not run.complete:
             run.record(status="done", finished=now())
+
+
+def found_once(run: Run | None, name: str, find: Callable[[], int]) -> int:
+    """Return a number that depends on the machine, as the first call for this run found it.
+
+    Rows of a batch, say: what a run keeps is cut into batches, and a run may go on elsewhere.
+
+    Parameters
+    ----------
+    run
+        ``None`` where nothing is kept.
+    name
+        What it is the number of; kept as ``NAME.json``.
+    """
+    file = f"{name}.json"
+    if run is not None and run.done(file):
+        return int(run.read_json(file)[name])
+    number = find()
+    if run is not None and not run.complete:
+        run.write_json(file, {name: number})
+    return number
 
 
 def _settle(folder: Path, fresh: Manifest, *, resume: bool) -> Manifest:

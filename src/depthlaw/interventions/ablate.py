@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +13,7 @@ import numpy as np
 import torch
 
 from depthlaw.data.config import replaced
-from depthlaw.data.store import Run, open_run
+from depthlaw.data.store import Run, found_once, open_run
 from depthlaw.data.text.batch import Batch
 from depthlaw.data.text.batches import Batching, read_batches
 from depthlaw.data.text.limit import read_more
@@ -19,7 +21,7 @@ from depthlaw.data.text.source import TextSource
 from depthlaw.errors import InputError, Notice
 from depthlaw.interventions.ablate_config import AblateConfig
 from depthlaw.interventions.ablation import DOCUMENT_UNITS, PLAN_UNITS, Ablation
-from depthlaw.interventions.criteria import CriteriaSums, shuffled
+from depthlaw.interventions.criteria import CriteriaSums, first_nonfinite, shuffled
 from depthlaw.interventions.generators import expand_plans
 from depthlaw.interventions.plan import Plan
 from depthlaw.interventions.scores import score
@@ -95,12 +97,12 @@ def ablate(
         return result
 
 
-def rows_of(lm: LanguageModel, config: AblateConfig) -> int:
-    """Rows of a batch."""
+def rows_of(lm: LanguageModel, config: AblateConfig, run: Run | None) -> int:
+    """Rows of a batch; a run that goes on elsewhere keeps those it began with."""
     if isinstance(config.batch_size, int):
         return config.batch_size
     most = _BATCH_TOKENS.get(lm.device.type, _BATCH_TOKENS_ELSEWHERE)
-    return max(1, most // length_of(lm, config))
+    return found_once(run, "batch_size", lambda: max(1, most // length_of(lm, config)))
 
 
 def length_of(lm: LanguageModel, config: AblateConfig) -> int:
@@ -118,7 +120,8 @@ def _pass(
 ) -> Ablation:
     import pyarrow as pa
 
-    batching = Batching(batch_size=rows_of(lm, config), max_length=length_of(lm, config), bos=config.bos)
+    rows, length = rows_of(lm, config, run), length_of(lm, config)
+    batching = Batching(batch_size=rows, max_length=length, bos=config.bos)
     tables: list[pa.Table] = []
     criteria: CriteriaSums | None = None
     tokens = documents = 0
@@ -131,22 +134,27 @@ def _pass(
         if not batch.has_successor.any():
             continue
         inside = len(np.unique(batch.document[batch.has_successor]))
-        found = _kept(run, number)
+        found = _kept(run, number, batch)
         if found is None:
             found = _measure(lm, batch, plans, config.seed, partial(tell, inside, batch))
-        if run is not None and not run.complete:
-            _keep(run, number, *found)
+            if run is not None and not run.complete:
+                _keep(run, number, *found)
         tables.append(found[0])
         criteria = found[1] if criteria is None else criteria.merge(found[1])
         tell(inside, batch, 1.0)
         documents += inside
         tokens += batch.n_tokens
     said = []
-    if length_of(lm, config) < config.max_length:
+    if length < config.max_length:
         cut = f"documents are cut at {lm.context} tokens, the model's context, not at {config.max_length}."
         said.append(Notice("context", cut))
     if criteria is None:
         raise InputError(f"{source.name}: no document has two tokens, so that there is nothing to measure.")
+    if not criteria.tokens:
+        raise InputError(
+            f"{lm.name}: in {lm.dtype_name} no token has finite states and a finite prediction.",
+            "--dtype bfloat16 and float32 hold larger numbers than float16.",
+        )
     return Ablation(
         model=lm.name,
         text=source.name,
@@ -172,14 +180,23 @@ def _measure(
     trace = lm.capture(ids)
     targets = ids.ids.roll(-1, dims=1)[counted]
     scores = score(lm, trace, plans, counted, targets, lambda ran: tell(ran / len(plans)))
-    criteria = CriteriaSums.of(shuffled([state[counted] for state in trace.states], seed))
-    document = batch.document[batch.has_successor]
-    known, place, counts = np.unique(document, return_inverse=True, return_counts=True)
+    states = [state[counted] for state in trace.states]
+    first = first_nonfinite(states, scores.intact)
+    # By the intact model alone: all plans are measured on the same tokens.
+    good = first > len(states)
+    lost = np.bincount(first[~good], minlength=len(states) + 1).astype(np.float64)
+    criteria = CriteriaSums.of(shuffled(states, good, seed), lost)
+    known, place, counts = np.unique(
+        batch.document[batch.has_successor][good], return_inverse=True, return_counts=True
+    )
 
     def sums(values: torch.Tensor) -> np.ndarray:
-        """(plans or 1, tokens) → (documents, plans or 1)."""
-        table = values.reshape(-1, len(place)).double().cpu().numpy()
-        return np.stack([np.bincount(place, row, minlength=len(known)) for row in table], axis=1)
+        """(plans or 1, tokens) → (documents, plans or 1); NaN where a plan's prediction is not finite."""
+        table = values.reshape(-1, len(good)).double().cpu().numpy()[:, good]
+        table = np.where(np.isfinite(table), table, np.nan)
+        found = [np.bincount(place, row, minlength=len(known)) for row in table]
+        # Without a token there is nothing to tell that these are sums of numbers.
+        return np.stack(found, axis=1).astype(np.float64)
 
     shape = (len(known), len(plans))
     table = {
@@ -189,7 +206,7 @@ def _measure(
         "intact_sum": np.broadcast_to(sums(scores.intact), shape),
         "delta_ce_sum": sums(scores.cross_entropy - scores.intact),
         "kl_sum": sums(scores.divergence),
-        "agree_sum": sums(scores.agrees),
+        "agree_sum": sums(torch.where(scores.cross_entropy.isfinite(), scores.agrees.double(), math.nan)),
     }
     return pa.table({name: column.ravel() for name, column in table.items()}), criteria
 
@@ -197,17 +214,28 @@ def _measure(
 def _keep(run: Run, number: int, table: pa.Table, criteria: CriteriaSums) -> None:
     from safetensors.numpy import save
 
-    if not run.done(f"parts/{number:05d}.safetensors"):
-        run.write_table(f"parts/{number:05d}.parquet", table)
-        run.write_bytes(f"parts/{number:05d}.safetensors", save(criteria.arrays()))
+    # The table last: it tells of which documents both are.
+    run.write_bytes(f"parts/{number:05d}.safetensors", save(criteria.arrays()))
+    run.write_table(f"parts/{number:05d}.parquet", table)
 
 
-def _kept(run: Run | None, number: int) -> tuple[pa.Table, CriteriaSums] | None:
+def _kept(run: Run | None, number: int, batch: Batch) -> tuple[pa.Table, CriteriaSums] | None:
+    """Return what a run keeps of a batch; ``None`` when that is nothing, or of other documents."""
     names = [f"parts/{number:05d}.{ending}" for ending in ("parquet", "safetensors")]
     if run is None or not all(map(run.done, names)):
         return None
     import pyarrow.parquet as pq
     from safetensors.numpy import load
 
-    arrays = load((run.folder / names[1]).read_bytes())
-    return pq.read_table(run.folder / names[0]), CriteriaSums.from_arrays(arrays)
+    table = pq.read_table(run.folder / names[0])
+    try:
+        criteria = CriteriaSums.from_arrays(load((run.folder / names[1]).read_bytes()))
+    except InputError:  # written by an earlier version
+        return None
+    first = table["plan"].to_numpy() == 0
+    kept = zip(*(table[name].to_numpy()[first].tolist() for name in ("document", "tokens")), strict=True)
+    counts = Counter(batch.document[batch.has_successor].tolist())
+    counts.subtract(dict(kept))
+    # What is missing was left out: its states are not finite.
+    same = min(counts.values()) >= 0 and sum(counts.values()) == criteria.nonfinite.sum()
+    return (table, criteria) if same else None

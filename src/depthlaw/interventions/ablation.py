@@ -183,7 +183,7 @@ class Ablation(Shown):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What a reader must know."""
-        said = list(self.reading)
+        said = [*self.reading, *self._nonfinite()]
         idle = (np.abs(self.delta_ce) <= NO_EFFECT) & (self.kl <= NO_EFFECT)
         for plan, nothing in zip(self.plans, idle, strict=True):
             if plan.is_identity(self.depth):
@@ -200,3 +200,20 @@ class Ablation(Shown):
         if self.n_documents < 2:
             said.append(Notice("documents", "one document: no standard errors."))
         return tuple(said)
+
+    def _nonfinite(self) -> list[Notice]:
+        """Say what was left out, and which plans have no cost."""
+        said = []
+        by_state = self.criteria.nonfinite
+        if lost := int(by_state.sum()):
+            first = int(np.flatnonzero(by_state)[0])
+            where = f"states of {lost} tokens are not finite from layer {first} on"
+            if first > self.depth:
+                where = f"predictions of {lost} tokens are not finite"
+            said.append(Notice("nonfinite", f"{where}; they are left out of everything."))
+        known = np.isfinite(self.delta_ce) & np.isfinite(self.kl)
+        if none := [plan.name for plan, has in zip(self.plans, known, strict=True) if not has]:
+            which = f'plan "{none[0]}"' + (f" and {len(none) - 1} more" if len(none) > 1 else "")
+            message = f"{which}: predictions that are not finite, so that there is no cost."
+            said.append(Notice("nonfinite-plan", message))
+        return said

@@ -21,8 +21,9 @@ import numpy as np
 
 from depthlaw.interventions.plan import Plan
 
-SWAP_IF_AVERAGING, SWAP_IF_FLOW = 1.0, 4.0
-"""Exponent of the cost of a swap over its distance, by regime."""
+SWAP_IF_FLOW = 4.0
+"""Exponent of the cost of a swap over its distance, under a smooth flow; 2d − 1 is no power of d, so that
+its slope goes with the distances that are swapped: `Swaps.averaging`."""
 
 
 STUDENTS = "1.4 to 2.1 times the depth term, sd/mean 0.05 to 0.07; a neighbour swap 0.002 to 0.009 of a skip"
@@ -38,7 +39,7 @@ class Skips:
     Attributes
     ----------
     blocks
-        How many were tried.
+        How many were tried and have a cost.
     mean, median, lowest, highest
         Over them.
     variation
@@ -75,6 +76,8 @@ class Swaps:
         Slope of ln cost on ln distance over all swaps; NaN for a single distance.
     exponent_stderr
         Of least squares, places taken as independent.
+    averaging
+        Slope that 2d − 1 has over the same swaps: what the exponent is under averaging.
     """
 
     distances: tuple[int, ...]
@@ -82,6 +85,7 @@ class Swaps:
     stderr: tuple[float, ...]
     exponent: float
     exponent_stderr: float
+    averaging: float
 
 
 def middle_skips(
@@ -99,7 +103,11 @@ def middle_skips(
     middle = [
         value
         for plan, value in zip(plans, cost, strict=True)
-        if plan.kind == "skip" and plan.size == 1 and plan.first is not None and 0 < plan.first < depth - 1
+        if plan.kind == "skip"
+        and plan.size == 1
+        and plan.first is not None
+        and 0 < plan.first < depth - 1
+        and math.isfinite(value)
     ]
     if not middle:
         return None
@@ -129,14 +137,20 @@ def middle_swaps(plans: Sequence[Plan], cost: Sequence[float], depth: int) -> Sw
     pairs = [
         (plan.size, value)
         for plan, value in zip(plans, cost, strict=True)
-        if plan.kind == "swap" and plan.first and plan.size and plan.first + plan.size < depth - 1
+        if plan.kind == "swap"
+        and plan.first
+        and plan.size
+        and plan.first + plan.size < depth - 1
+        and math.isfinite(value)
     ]
     if not pairs:
         return None
     distance, value = (np.asarray(column, dtype=np.float64) for column in zip(*pairs, strict=True))
     known = np.unique(distance)
     groups = [value[distance == d] for d in known]
-    exponent, error = _slope(distance, value) if len(known) > 1 else (math.nan, math.nan)
+    good = value > 0
+    exponent, error = _slope(distance[good], value[good])
+    averaging, _ = _slope(distance[good], 2 * distance[good] - 1)
     return Swaps(
         distances=tuple(int(d) for d in known),
         cost=tuple(float(group.mean()) for group in groups),
@@ -146,14 +160,14 @@ def middle_swaps(plans: Sequence[Plan], cost: Sequence[float], depth: int) -> Sw
         ),
         exponent=exponent,
         exponent_stderr=error,
+        averaging=averaging,
     )
 
 
 def _slope(distance: np.ndarray, value: np.ndarray) -> tuple[float, float]:
-    good = value > 0
-    if good.sum() < 3:
+    if len(value) < 3:
         return math.nan, math.nan
-    x, y = np.log(distance[good]), np.log(value[good])
+    x, y = np.log(distance), np.log(value)
     x = x - x.mean()
     if not (square := float(x @ x)):
         return math.nan, math.nan

@@ -22,6 +22,8 @@ from depthlaw.tensors.stack import Stack
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from depthlaw.data.store import Run
+
 COST_UNITS = {
     **WHAT_RAN_UNITS,
     "samples": "1",
@@ -32,6 +34,10 @@ COST_UNITS = {
     "distance_stderr": "loss",
 }
 """Columns of `PlanCosts.to_table` with their units."""
+
+
+_MEASURED = ("intact", "cost", "stderr", "distance", "distance_stderr", "samples")
+"""Fields of `PlanCosts` that are kept as they are."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,49 @@ class PlanCosts:
             "distance_stderr": self.distance_stderr,
         }
         return pa.table(columns)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What was measured by name, to be kept in a file: all but plans and depth."""
+        criteria = {f"criteria/{name}": array for name, array in self.criteria.arrays().items()}
+        return {name: np.asarray(getattr(self, name)) for name in _MEASURED} | criteria
+
+    @classmethod
+    def from_arrays(cls, plans: Sequence[Plan], depth: int, arrays: Mapping[str, NDArray[Any]]) -> PlanCosts:
+        """Undo `arrays`."""
+        whole = "criteria/"
+        criteria = {name.removeprefix(whole): a for name, a in arrays.items() if name.startswith(whole)}
+        return cls(
+            plans=tuple(plans),
+            depth=depth,
+            intact=float(arrays["intact"]),
+            cost=arrays["cost"],
+            stderr=arrays["stderr"],
+            distance=arrays["distance"],
+            distance_stderr=arrays["distance_stderr"],
+            samples=int(arrays["samples"]),
+            criteria=CriteriaSums.from_arrays(criteria),
+        )
+
+
+def kept_costs(
+    run: Run | None, name: str, plans: Sequence[Plan], depth: int, measure: Callable[[], PlanCosts]
+) -> PlanCosts:
+    """Return what a run keeps of these plans; where it keeps nothing, measure them and keep it.
+
+    Parameters
+    ----------
+    name
+        Of the network among those of the run.
+    """
+    from safetensors.numpy import load, save
+
+    file = f"parts/{name}.safetensors"
+    if run is not None and run.done(file):
+        return PlanCosts.from_arrays(plans, depth, load((run.folder / file).read_bytes()))
+    costs = measure()
+    if run is not None and not run.complete:
+        run.write_bytes(file, save({key: np.array(a, order="C") for key, a in costs.arrays().items()}))
+    return costs
 
 
 @torch.no_grad()

@@ -27,7 +27,10 @@ class CriteriaSums(Mergeable):
     Attributes
     ----------
     tokens
-        () float64.
+        () float64, those with finite states.
+    nonfinite
+        (states + 1,) float64, tokens left out, by the first state that is not finite; last those with finite
+        states and a prediction that is not.
     influence
         (depth,) Σ 1 − cos θ(h_l, h_{l+1}).
     angular
@@ -37,6 +40,7 @@ class CriteriaSums(Mergeable):
     """
 
     tokens: Array
+    nonfinite: Array
     influence: Array
     angular: Array
     hsic: Array
@@ -44,13 +48,15 @@ class CriteriaSums(Mergeable):
     cka_tokens: Array
 
     @classmethod
-    def of(cls, states: Sequence[Tensor]) -> CriteriaSums:
+    def of(cls, states: Sequence[Tensor], nonfinite: Array | None = None) -> CriteriaSums:
         """Gather the tokens of a batch; they should be in no order.
 
         Parameters
         ----------
         states
-            h_0 … h_depth, (tokens, width) each.
+            h_0 … h_depth, (tokens, width) each, finite.
+        nonfinite
+            How many were left out, see the class; ``None`` for none.
         """
         n = len(states[0])
         influence = [block_influence(angle(a, b)).double().sum() for a, b in pairwise(states)]
@@ -65,6 +71,7 @@ class CriteriaSums(Mergeable):
                 cka = cka.merge(CkaSums.of(piece)) if len(piece[0]) >= SMALLEST_BATCH else cka
         return cls(
             np.asarray(float(n)),
+            np.zeros(len(states) + 1) if nonfinite is None else nonfinite,
             torch.stack(influence).cpu().numpy(),
             angular.numpy(),
             cka.hsic,
@@ -92,10 +99,32 @@ class CriteriaSums(Mergeable):
         }
 
 
-def shuffled(states: Sequence[Tensor], seed: int) -> list[Tensor]:
-    """The same tokens in a random order, one for all layers: neighbours in a text are alike."""
-    order = torch.from_numpy(np.random.default_rng(seed).permutation(len(states[0])))
+def shuffled(states: Sequence[Tensor], good: NDArray[np.bool_], seed: int) -> list[Tensor]:
+    """Some of the tokens in a random order, one for all layers: neighbours in a text are alike."""
+    order = torch.from_numpy(np.random.default_rng(seed).permutation(np.flatnonzero(good)))
     return [state[order.to(state.device)] for state in states]
+
+
+def first_nonfinite(states: Sequence[Tensor], prediction: Tensor) -> NDArray[np.int64]:
+    """Find where tokens cease to be finite: in half precision nothing above 65,504 is.
+
+    Parameters
+    ----------
+    states
+        h_0 … h_depth, (tokens, width) each.
+    prediction
+        (tokens,) what was read of the last ones.
+
+    Returns
+    -------
+    ndarray
+        (tokens,) number of the first state that is not finite, the number of states for the prediction, one
+        more where all is finite.
+    """
+    finite = [torch.isfinite(state).all(-1).cpu() for state in states]
+    table = torch.stack([*finite, torch.isfinite(prediction).cpu(), torch.zeros_like(finite[0])])
+    first: NDArray[np.int64] = np.argmin(table.numpy(), axis=0)
+    return first
 
 
 def _values(sums: CriteriaSums) -> list[Array]:

@@ -38,7 +38,7 @@ def execute(stack: Stack[Any], trace: Trace, plan: Plan) -> Tensor:
     """
     if wrong := [block for block in plan.executed if not 0 <= block < stack.depth]:
         raise IndexError(f"no block {wrong[0]}: the stack has blocks 0 … {stack.depth - 1}")
-    start = plan.shared(stack.depth)
+    start = plan.shared
     # A block may write into the state it is given, and the captured one is needed again.
     state = trace.states[start].clone()
     for step in plan.steps[start:]:

@@ -135,7 +135,7 @@ def run_passes(
 
         clean = [row for row, (_, s) in enumerate(part[:real]) if s is None]
         with ExitStack() as hooks:
-            kept = {kind: _recording(lm, hooks, _path(kind, sublayers), shape, clean) for kind in outputs}
+            kept = {kind: _recording(lm, hooks, path_of(kind, sublayers), shape, clean) for kind in outputs}
             trace = lm.capture(ids, edit_embedding=edit)
         for kind, found in kept.items():
             outputs[kind].append(found)
@@ -199,7 +199,8 @@ def filled(items: Sequence[Item], rows: int) -> list[Item]:
     return [*items, *[items[-1]] * (rows - len(items))]
 
 
-def _path(kind: Kind, sublayers: Sublayers | None) -> str:
+def path_of(kind: Kind, sublayers: Sublayers | None) -> str:
+    """Return where in a block what is restored comes from: attention or MLP."""
     assert sublayers is not None, "attention and MLP outputs need their places"
     return sublayers.attention if kind == "attention" else sublayers.mlp
 

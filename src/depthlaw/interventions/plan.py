@@ -57,8 +57,9 @@ class Plan:
         """Whether no blocks run side by side."""
         return all(len(step) == 1 for step in self.steps)
 
-    def shared(self, depth: int) -> int:
-        """How many blocks run from the first on as in the intact network of ``depth`` blocks."""
+    @property
+    def shared(self) -> int:
+        """How many blocks run from the first on as in the intact network."""
         for place, step in enumerate(self.steps):
             if step != (place,):
                 return place

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from depthlaw.errors import UsageError
+from depthlaw.errors import InputError, UsageError
 from depthlaw.interventions.plan import Plan, order
 
 if TYPE_CHECKING:
@@ -51,11 +52,18 @@ def best_drop(result: Ablation, size: int) -> Drop:
     ------
     UsageError
         When not every window was measured.
+    InputError
+        When none has a cost.
     """
     windows = result.windows(size)
     if "delta_ce" not in windows:
         raise UsageError(f"not every window of {size} blocks was measured.", f'Run "skip window {size}".')
-    first = int(np.argmin(windows["delta_ce"]))
+    if not np.isfinite(windows["delta_ce"]).any():
+        raise InputError(
+            f"without {size} neighbouring blocks no prediction is finite, whichever they are.",
+            "--dtype bfloat16 and float32 hold larger numbers than float16.",
+        )
+    first = _least(windows["delta_ce"])
     dropped = tuple(range(first, first + size))
     place = next(
         n
@@ -67,8 +75,13 @@ def best_drop(result: Ablation, size: int) -> Drop:
         kept=tuple(block for block in range(result.depth) if block not in dropped),
         delta_ce=float(result.delta_ce[place]),
         stderr=float(result.to_table().column("delta_ce_stderr")[place].as_py()),
-        by_criterion={name: int(np.argmin(values)) for name, values in windows.items()},
+        by_criterion={name: _least(found) for name, found in windows.items() if np.isfinite(found).any()},
     )
+
+
+def _least(values: NDArray[np.float64]) -> int:
+    """Place of the smallest value that is known."""
+    return int(np.argmin(np.where(np.isfinite(values), values, np.inf)))
 
 
 def mergekit_yaml(plan: Plan, model: str, dtype: str) -> str:

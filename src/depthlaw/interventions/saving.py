@@ -56,7 +56,7 @@ def save_plan(lm: LanguageModel, plan: Plan, folder: str | Path) -> Path:
         if lm.tokenizer is not None:
             lm.tokenizer.save_pretrained(temporary)
         gap = saved_difference(lm, plan, temporary)
-        if not gap <= _tolerance(lm.dtype):
+        if not gap <= lm.checks.tolerance:
             raise InputError(
                 f"{lm.name}: saved without blocks, the model computes something else than the plan "
                 f"(relative difference {gap:.1e}).",
@@ -134,7 +134,3 @@ def saved_difference(lm: LanguageModel, plan: Plan, folder: Path) -> float:
     ids = check_tokens(lm.model, _TOKENS)
     expected = run_plan(lm, lm.tokens(ids), plan)
     return difference(saved.logits(saved.tokens(ids)).to(expected.device), expected)
-
-
-def _tolerance(dtype: torch.dtype) -> float:
-    return 1e-4 if dtype in (torch.float32, torch.float64) else 2e-2

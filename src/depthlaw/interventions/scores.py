@@ -11,11 +11,9 @@ from torch import Tensor
 
 from depthlaw.interventions.execution import execute
 from depthlaw.interventions.plan import Plan
-from depthlaw.tensors.geometry import working
+from depthlaw.tensors.cross_entropy import CHUNK, predict
 from depthlaw.tensors.stack import Stack, Trace
 
-CHUNK = 256
-"""Tokens read at once, see `depthlaw.tensors.cross_entropy`."""
 GROUP = 12
 """Plans whose last states are held at once: the intact prediction is made once for all of them."""
 
@@ -93,22 +91,12 @@ def _read(
     agrees = torch.empty(shape, dtype=torch.bool, device=last.device)
     for start in range(0, len(targets), CHUNK):
         rows = slice(start, start + CHUNK)
-        logits = working(finish(last[rows]))
-        chosen = targets[rows].unsqueeze(-1)
-        norm = logits.logsumexp(-1)
-        p = (logits - norm.unsqueeze(-1)).exp()
-        best = logits.argmax(-1)
-        mean = _dot(p, logits)
-        intact[rows] = norm - logits.gather(-1, chosen).squeeze(-1)
+        reading = predict(finish(last[rows]))
+        best = reading.shifted.argmax(-1)
+        intact[rows] = reading.cross_entropy(targets[rows]).double()
         for plan, final in enumerate(finals):
-            other = working(finish(final[rows]))
-            level = other.logsumexp(-1)
-            cross_entropy[plan, rows] = (level - other.gather(-1, chosen).squeeze(-1)).double()
-            # Σ p ln(p/q) as (mean of logits) differences: exactly 0 for the same logits.
-            divergence[plan, rows] = ((mean - norm) - (_dot(p, other) - level)).double()
-            agrees[plan, rows] = other.argmax(-1) == best
+            other = predict(finish(final[rows]))
+            cross_entropy[plan, rows] = other.cross_entropy(targets[rows]).double()
+            divergence[plan, rows] = reading.divergence_of(other).double()
+            agrees[plan, rows] = other.shifted.argmax(-1) == best
     return Scores(intact, cross_entropy, divergence, agrees)
-
-
-def _dot(a: Tensor, b: Tensor) -> Tensor:
-    return torch.bmm(a.unsqueeze(1), b.unsqueeze(2)).flatten()

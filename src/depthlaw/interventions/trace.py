@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from depthlaw.data.config import replaced, to_dict
-from depthlaw.data.store import Run, open_run
+from depthlaw.data.store import Run, found_once, open_run
 from depthlaw.errors import InputError, Notice, UsageError
 from depthlaw.interventions.cells import cells_of, reads_of
 from depthlaw.interventions.corruption import draw, embeddings, spread
-from depthlaw.interventions.grouping import in_groups
+from depthlaw.interventions.grouping import batch_tokens, in_groups
 from depthlaw.interventions.groups import LEAST_DAMAGE, is_damaged
 from depthlaw.interventions.invariants import assert_invariants, tokens_needed
 from depthlaw.interventions.noise import Noise, parse_noise
@@ -159,7 +159,9 @@ def _trace(
     noise = parse_noise(config.noise)
     clean = [embeddings(lm, p.ids)[slice(*p.subject)] for p in placed]
     unit = spread(clean) if noise.scaled else math.nan
-    groups = in_groups(placed, config, lm.device.type)
+    # Which prompts go together depends on it: a trace that goes on elsewhere keeps what it began with.
+    tokens = found_once(run, "batch_tokens", lambda: batch_tokens(lm.device.type))
+    groups = in_groups(placed, config, tokens)
     done, tables = 0, []
 
     def tell(before: int, running: int, share: float) -> None:
@@ -167,7 +169,7 @@ def _trace(
             progress(before + running * share, len(placed))
 
     for number, (members, rows) in enumerate(groups):
-        part = _kept(run, number)
+        part = _kept(run, number, members)
         if part is None:
             drawn = [_draw(lm, noise, clean, unit, config, member) for member in members]
             part = _group(
@@ -233,14 +235,16 @@ def _draw(
     return draw(noise, clean[member], unit, config.samples, config.seed, member, others)
 
 
-def _kept(run: Run | None, number: int) -> tuple[pa.Table, pa.Table] | None:
+def _kept(run: Run | None, number: int, members: Sequence[int]) -> tuple[pa.Table, pa.Table] | None:
+    """Return what a run keeps of a group; ``None`` when that is nothing, or of other prompts."""
     names = [f"parts/{number:05d}-{name}.parquet" for name in ("cells", "prompts")]
     if run is None or not all(map(run.done, names)):
         return None
     import pyarrow.parquet as pq
 
     cells, prompts = (pq.read_table(run.folder / name) for name in names)
-    return cells, prompts
+    there = [set(table["prompt"].to_pylist()) for table in (cells, prompts)]
+    return (cells, prompts) if there == [set(members)] * 2 else None
 
 
 def _notices(placed: Sequence[Placed], prompts: pa.Table, config: TraceConfig) -> tuple[Notice, ...]:

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from depthlaw.interventions.cells import Cell, Cone
-from depthlaw.interventions.passes import MEASURES, Passes, filled, read_targets
-from depthlaw.interventions.trace_config import Kind
+from depthlaw.interventions.passes import MEASURES, Passes, filled, path_of, read_targets
 from depthlaw.models import LanguageModel
 from depthlaw.models.sublayers import Sublayers, editing
 
@@ -124,7 +123,7 @@ def _run(
         rows, positions, sources = _places(passes, chunk, block, clean_rows=kind == "block")
         with ExitStack() as hooks:
             if kind != "block" and rows:
-                module = lm.blocks[block].get_submodule(_path(kind, sublayers))
+                module = lm.blocks[block].get_submodule(path_of(kind, sublayers))
                 edit = partial(
                     _patched,
                     clean=passes.outputs[kind][block],
@@ -161,8 +160,3 @@ def _patched(
     view = patched.view(-1, clean.shape[1], clean.shape[2])
     view[list(rows), list(positions)] = clean[list(sources), list(positions)].to(patched)
     return patched
-
-
-def _path(kind: Kind, sublayers: Sublayers | None) -> str:
-    assert sublayers is not None, "attention and MLP outputs need their places"
-    return sublayers.attention if kind == "attention" else sublayers.mlp

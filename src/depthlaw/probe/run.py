@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depthlaw.data.config import replaced, to_dict
-from depthlaw.data.store import Run, open_run
+from depthlaw.data.store import Run, found_once, open_run
 from depthlaw.data.text.batch import Batch, Position
 from depthlaw.data.text.batches import Batching, read_batches
 from depthlaw.data.text.limit import read_more
@@ -202,15 +202,15 @@ def _batch_size(
     """Resolve ``auto`` once; a resumed pass takes what the first one found."""
     if isinstance(config.batch_size, int):
         return config.batch_size
-    if run is not None and run.done("batch_size.json"):
-        return int(run.read_json("batch_size.json")["batch_size"])
-    rows = likely_batch_size(lm, max_length, lens=measuring.lens != "none")
-    if lm.device.type != "cpu":
+
+    def fitting() -> int:
+        rows = likely_batch_size(lm, max_length, lens=measuring.lens != "none")
+        if lm.device.type == "cpu":
+            return rows
         # Where running out of memory can be survived, the worst batch is tried.
-        rows = fitting_batch_size(rows, lambda n: see(lm, worst_batch(n, max_length), measuring))
-    if run is not None:
-        run.write_json("batch_size.json", {"batch_size": rows})
-    return rows
+        return fitting_batch_size(rows, lambda n: see(lm, worst_batch(n, max_length), measuring))
+
+    return found_once(run, "batch_size", fitting)
 
 
 def worst_batch(rows: int, length: int) -> Batch:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depthlaw.interventions.agreement import LEAST_PLACES
-from depthlaw.interventions.averaging import STUDENTS, SWAP_IF_AVERAGING, SWAP_IF_FLOW
+from depthlaw.interventions.averaging import STUDENTS, SWAP_IF_FLOW
 from depthlaw.interventions.pruning import Drop, best_drop, mergekit_yaml
 from depthlaw.plurals import counted
 from depthlaw.report.text import number, table
@@ -107,11 +107,12 @@ def swaps_lines(swaps: Swaps, what: str) -> list[str]:
     )
     lines = [f"swapping two middle blocks gives {what} {shown}"]
     if np.isfinite(swaps.exponent):
-        lines.append(
+        lines += [
             f"  it grows as distance^{number(swaps.exponent, swaps.exponent_stderr)} ± "
-            f"{number(swaps.exponent_stderr, digits=2)}; averaging predicts {SWAP_IF_AVERAGING:g}, "
-            f"a smooth flow {SWAP_IF_FLOW:g}"
-        )
+            f"{number(swaps.exponent_stderr, digits=2)}",
+            f"  averaging predicts {number(swaps.averaging, digits=3)} over these distances (2d − 1), "
+            f"a smooth flow {SWAP_IF_FLOW:g} (d⁴)",
+        ]
     return lines
 
 
@@ -122,7 +123,7 @@ def neighbours_text(plans: Sequence[Plan], cost: NDArray[np.float64], depth: int
         for n, plan in enumerate(plans)
         if plan.kind == "swap" and plan.size == 1 and plan.first and plan.first + 1 < depth - 1
     ]
-    ratio = float(cost[inside].mean()) / skip
+    ratio = float(np.nanmean(cost[inside])) / skip
     return f"swapping neighbours costs {number(ratio, digits=2)} times what skipping one costs"
 
 
@@ -210,7 +211,14 @@ def costs_by_place(
     """Gather plans that concern one place: kind → first block, column ``name`` over ``scale``, its errors."""
     costs = {}
     for kind in ("skip", "swap", "repeat"):
-        chosen = [r for r in rows if r["kind"] == kind and r["first"] is not None and r["size"] in (1, None)]
+        chosen = [
+            r
+            for r in rows
+            if r["kind"] == kind
+            and r["first"] is not None
+            and r["size"] in (1, None)
+            and np.isfinite(r[name])
+        ]
         if chosen:
             costs[kind] = (
                 [row["first"] for row in chosen],

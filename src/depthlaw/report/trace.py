@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depthlaw.interventions.trace_result import TOP
 from depthlaw.plurals import counted
 from depthlaw.report.text import number, table
 
@@ -96,14 +97,14 @@ def groups_text(groups: Sequence[Group], words: Sequence[str]) -> str:
 
 
 def _set_text(result: TraceResult) -> str:
-    known = [row for row in result.rows if row["rank_clean"] <= 10]
-    text = f"target among the ten most likely tokens in {len(known)} of {len(result.rows)} prompts\n\n"
+    known = [row for row in result.rows if row["rank_clean"] <= TOP]
+    text = f"target among the {TOP} most likely tokens in {len(known)} of {len(result.rows)} prompts\n\n"
     for kind in result.kinds:
         for known_only in (False, True):
             effects = result.effects(kind, known_only=known_only)
             if effects is None:
                 continue
-            who = "target in the top ten" if known_only else "all prompts"
+            who = f"target in the top {TOP}" if known_only else "all prompts"
             peak = effects.mean.argmax(1)
             rows = [
                 [
