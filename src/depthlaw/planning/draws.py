@@ -11,7 +11,7 @@ from depthlaw.laws.bootstrap import bootstrap_bound
 from depthlaw.laws.form import BoundForm
 from depthlaw.laws.result import Fit, Status
 from depthlaw.numerics.affine import MapBatch
-from depthlaw.numerics.resampling import draw_counts
+from depthlaw.numerics.resampling import draw_counts, reach
 from depthlaw.numerics.terms import Array
 from depthlaw.planning.region import Region, region_of
 from depthlaw.planning.support import dials
@@ -52,8 +52,7 @@ class Draws:
         if not len(known):
             return float("nan"), float("nan")
         freedom = max(self.groups - self.free, 1)
-        reach = special.stdtrit(freedom, 0.5 + level / 2.0) * np.sqrt(self.groups / freedom)
-        tail = float(special.ndtr(-reach))
+        tail = float(special.ndtr(-reach(self.groups, freedom, level)))
         method = "linear" if np.isfinite(known).all() else "inverted_cdf"
         low, high = np.quantile(known, [tail, 1.0 - tail], method=method)  # type: ignore[call-overload]
         return float(low), float(high)
