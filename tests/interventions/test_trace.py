@@ -115,6 +115,12 @@ def test_a_prompt_beyond_the_models_context_is_refused(stories):
         causal_trace(stories, (PROMPTS[0], long), samples=1)
 
 
+@pytest.mark.data
+def test_another_subject_without_tokens_is_none(stories):
+    with pytest.raises(UsageError, match="has no tokens"):
+        causal_trace(stories, PROMPTS[:1], noise="t", other=("",), samples=1)
+
+
 def _parts(prompt):
     return prompt.prompt, prompt.subject, prompt.target
 

@@ -146,6 +146,9 @@ def test_dtype_and_device_are_checked_first(folder):
         load_model(folder, dtype="fp32")
     with pytest.raises(UsageError, match="not known to torch"):
         load_model(folder, device="tpuu")
+    for away in ("cpu:1", "meta", *(["cuda"] if not torch.cuda.is_available() else [])):
+        with pytest.raises(UsageError, match=f'device "{away}" not found .have: .*cpu'):
+            load_model(folder, device=away)
     with pytest.raises(UsageError, match="exclude each other"):
         load_model(folder, device="cpu", device_map="auto")
 

@@ -125,6 +125,13 @@ def test_designs_that_cannot_be_meant(made_fit: Fit, settings: dict[str, Any], s
         design(made_fit, **{"budget": 1e20, **FEW, **settings})
 
 
+def test_a_grid_that_does_better_outside_of_the_data_is_explained(made_fit: Fit) -> None:
+    short, enough = (design(made_fit, budget=b, goal="alpha_tokens", **FEW) for b in (1e19, 1e23))
+    assert short.expected_grid < short.expected_after
+    assert [n.code for n in short.notices][-1] == "grid-outside-data"
+    assert "grid-outside-data" not in [n.code for n in enough.notices]
+
+
 def test_terms_without_any_variation_are_refused(made_table: Callable[..., Columns], tokens_fit: Fit) -> None:
     with pytest.raises(FitError, match="every run has depth 8"):
         design(fit(made_table(depths=(8.0,)), starts=64), budget=1e20)

@@ -178,6 +178,7 @@ def test_fits_that_cannot_say_are_refused(
         ({"tokens": 1e9}, "tokens alone bound no model"),
         ({"params": 1e9, "flops": 1e20, "tokens": 1e10}, "one too many"),
         ({"params": -1.0}, "not a budget"),
+        ({"params": 1e27}, "not a budget.\nGive a number from 1 to 1e.18"),
         ({"params": 1e9, "shape": ("4096",)}, 'cannot read the shape "4096"'),
         ({"params": 1e9, "depth_range": (9, 3)}, "smallest and a largest"),
         ({"params": 1e9, "resamples": 5}, "too few"),

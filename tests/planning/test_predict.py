@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from depthlaw.errors import UsageError
 from depthlaw.laws.fit import Fit, fit
+from depthlaw.planning.invert import reach
 from depthlaw.planning.predict import predict_at
 
 Columns = dict[str, np.ndarray]
@@ -73,6 +74,23 @@ def test_one_dial_predicts_along_its_line_and_not_across(made_table: Callable[..
     assert p.low[0] < truth < p.high[0]
     assert p.high[0] / p.low[0] < 1.02
     assert list(p.terms) == ["width+depth", "tokens", "floor"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_an_exponent_is_open_the_point_is_of_the_laws_that_make_the_interval(
+    made_table: Callable[..., Columns], seed: int
+) -> None:
+    # Noise drives the optimum to exponents far beyond those of the laws that fit as well.
+    law = fit(made_table(depths=(24.0, 32.0, 48.0), noise=0.1, seed=seed), starts=64)
+    assert not law.identified
+    p = predict_at(law, width=1024, depth=[6, 24], tokens=1e10, resamples=100)
+    assert ((p.low < p.loss) & (p.loss < p.high)).all()
+    np.testing.assert_allclose(sum(p.terms.values()), p.loss)
+    (asked,) = reach(law, float(p.loss[1]), width=1024, tokens=1e10, resamples=100)
+    assert asked.value is not None
+    assert asked.low is not None
+    assert asked.high is not None
+    assert asked.low < asked.value < asked.high
 
 
 @pytest.mark.parametrize(

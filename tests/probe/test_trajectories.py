@@ -118,6 +118,14 @@ def test_the_same_input_gives_the_same_result():
     assert one.statement == other.statement
 
 
+def test_one_document_has_no_halves():
+    theta, document, _ = tokens()
+    assert "of the documents shows it alone" in trajectories(theta, document=document).statement
+    one = trajectories(theta, document=np.zeros(len(theta), dtype=int))
+    assert one.two
+    assert "alone" not in one.statement
+
+
 def test_tokens_that_are_all_alike_are_one_cluster():
     found = trajectories(np.full((50, 5), 0.3))
     assert found.points.shape == (50, 0)

@@ -42,16 +42,11 @@ def ablate_students(
 
     Raises
     ------
+    InputError
+        When the folder holds another run.
     UsageError
         For settings that only a language model has.
     """
-    only_models = [field.name for field in fields(config) if field.name not in OF_STUDENTS + OF_BOTH]
-    given = [name for name, value in (("text", text), ("save", save)) if value is not None]
-    if said := [*given, *_set(config, only_models)]:
-        raise UsageError(
-            f"{_flag(said[0])} is for language models, and {folder} is a run of depthlaw lab.",
-            _WHY_NOT.get(said[0], "Its students are tested on fresh inputs of their own task; leave it out."),
-        )
     from depthlaw.interventions.costs import COST_UNITS, kept_costs, plan_costs
     from depthlaw.interventions.generators import expand_plans
     from depthlaw.lab.metrics import UNITS
@@ -59,6 +54,13 @@ def ablate_students(
     from depthlaw.report.ablate_students import StudentPlans, students_payload, students_text, write_students
 
     lab = open_lab_run(folder)
+    only_models = [field.name for field in fields(config) if field.name not in OF_STUDENTS + OF_BOTH]
+    given = [name for name, value in (("text", text), ("save", save)) if value is not None]
+    if said := [*given, *_set(config, only_models)]:
+        raise UsageError(
+            f"{_flag(said[0])} is for language models, and {folder} is a run of depthlaw lab.",
+            _WHY_NOT.get(said[0], "Its students are tested on fresh inputs of their own task; leave it out."),
+        )
     chosen = choose(
         lab, depth=config.depth, rho=config.rho, replica=config.replica, temperature=config.temperature
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from depthlaw.data.bounds import check_counts
+from depthlaw.data.bounds import check_counts, check_positive
 from depthlaw.data.config import own_first
 from depthlaw.data.model_config import ModelConfig
 from depthlaw.data.text.config import TextConfig
@@ -63,4 +63,5 @@ class AblateConfig(ModelConfig, TextConfig):
         ModelConfig.__post_init__(self)
         TextConfig.__post_init__(self)
         check_counts(self, 1, "samples", "drop")
+        check_positive(self, "depth_law")
         check_counts(self, 0, "seed")

@@ -117,7 +117,12 @@ def _find_subject(prompt: Prompt, text: str, words: Sequence[str]) -> Span:
         places = places[prompt.occurrence - 1 : prompt.occurrence]
     if len(places) > 1:
         said = f'the subject "{prompt.subject}" occurs {len(places)} times in the prompt'
-        raise _refusal(prompt, said, words, "Say which one is meant: --occurrence 1.")
+        raise _refusal(
+            prompt,
+            said,
+            words,
+            'Say which one is meant: --occurrence 1, in a file of prompts "occurrence": 1.',
+        )
     return places[0], places[0] + len(prompt.subject)
 
 

@@ -229,10 +229,17 @@ def _draw(
 ) -> Tensor:
     others: list[Tensor] = []
     if noise.kind == "other":
-        others = [
-            embeddings(lm, lm.tokenizer(text, add_special_tokens=False)["input_ids"]) for text in config.other
-        ] or [subject for number, subject in enumerate(clean) if number != member]
+        others = [embeddings(lm, _ids_of_other(lm, text)) for text in config.other] or [
+            subject for number, subject in enumerate(clean) if number != member
+        ]
     return draw(noise, clean[member], unit, config.samples, config.seed, member, others)
+
+
+def _ids_of_other(lm: LanguageModel, text: str) -> list[int]:
+    ids: list[int] = lm.tokenizer(text, add_special_tokens=False)["input_ids"]
+    if not ids:
+        raise UsageError(f'--other "{text}" has no tokens.', "Name a subject whose embeddings to take.")
+    return ids
 
 
 def _kept(run: Run | None, number: int, members: Sequence[int]) -> tuple[pa.Table, pa.Table] | None:

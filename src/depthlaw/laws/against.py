@@ -42,9 +42,10 @@ class PointCheck:
         return self.statistic <= self.threshold_all
 
     def sentence(self) -> str:
-        """Say both: admissible or not, and that it is not the optimum."""
+        """Say whether it is admissible and, where it is, that it is not the optimum."""
         verdict = "statistically admissible" if self.admissible else "excluded by the data"
-        best = "" if self.statistic < 1e-6 else ", but not the optimum of this objective"
+        apart = self.admissible and self.statistic >= 1e-6
+        best = ", but not the optimum of this objective" if apart else ""
         return (
             f"{self.name}: mse {self.objective:.5g} against {self.optimum:.6g} at the optimum; "
             f"n ln(ratio) = {self.statistic:.2f} (threshold {self.threshold_all:.2f} for all parameters, "

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from depthlaw.errors import DepthlawError, InputError, UsageError, no_such_file
+from depthlaw.errors import DepthlawError, InputError, UsageError, no_such_file, unknown_name
 from depthlaw.models.checks import TOKENS, Checks, check, check_tokens
 from depthlaw.models.identity import files_of
 from depthlaw.models.language_model import LanguageModel
@@ -180,16 +180,22 @@ def _dtype(name: str) -> Any:
 
 
 def _device(name: str) -> torch.device:
-    if name != "auto":
-        try:
-            return torch.device(name)
-        except RuntimeError:
-            raise UsageError(
-                f'device "{name}" is not known to torch.', "auto, cpu, cuda, cuda:1, mps …"
-            ) from None
+    here = [torch.device("cpu")]
     if torch.accelerator.is_available():
-        return torch.device(torch.accelerator.current_accelerator() or "cpu")
-    return torch.device("cpu")
+        here.insert(0, torch.device(torch.accelerator.current_accelerator() or "cpu"))
+    if name == "auto":
+        return here[0]
+    try:
+        found = torch.device(name)
+    except RuntimeError:
+        raise UsageError(
+            f'device "{name}" is not known to torch.', "auto, cpu, cuda, cuda:1, mps …"
+        ) from None
+    have = [device.type for device in here]
+    count = 1 if found.type == "cpu" else torch.accelerator.device_count()
+    if found.type not in have or (found.index or 0) >= count:
+        raise unknown_name("device", name, have, flag="--device")
+    return found
 
 
 def _config_depth(model: nn.Module) -> int | None:

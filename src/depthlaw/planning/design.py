@@ -156,6 +156,7 @@ def design(fit: Fit, config: DesignConfig | None = None, **settings: Any) -> Des
         )
     chosen.sort(key=lambda k: float(cost[k]))
     grid = plain_grid(fit, config)
+    after_grid = float(np.median(expected_widths(known, goal, grid, level)))
     laws = Laws(fit.form, fit.point[None] if settled(fit) else draws.points)
     widths = expected_widths(known, goal, _take(options, chosen), level)
     mean = float(np.median(widths))
@@ -185,14 +186,14 @@ def design(fit: Fit, config: DesignConfig | None = None, **settings: Any) -> Des
         after=after,
         expected_now=float(np.median(expected_widths(known, goal, _take(options, []), level))),
         expected_after=mean,
-        expected_grid=float(np.median(expected_widths(known, goal, grid, level))),
+        expected_grid=after_grid,
         spread=(float(low), float(high)),
         flops=float(cost[chosen].sum()),
         candidates=options,
         grid=grid,
         level=level,
         how=f"information of the runs, averaged over {draws.how}",
-        notices=_doubts(known, fit),
+        notices=(*_doubts(known, fit), *(_far_grid(options, grid) if after_grid < mean else ())),
     )
 
 
@@ -268,6 +269,17 @@ def _intervals(
     ends = [value, low, high, value - width / 2, value + width / 2]
     ends = [float(np.exp(x)) if logs else float(x) for x in ends]
     return ends[0], Range(*ends[:3]), Range(ends[0], *ends[3:])
+
+
+def _far_grid(options: Mapping[str, Array], grid: Mapping[str, Array]) -> tuple[Notice, ...]:
+    """Say why a grid of equal cost does better: its runs are so short that only the form speaks for them."""
+    if "tokens" not in options or grid["tokens"][0] >= options["tokens"].min():
+        return ()
+    message = (
+        f"the plain grid of equal cost has {grid['tokens'][0]:.3g} tokens a run, fewer than any run "
+        f"considered here ({options['tokens'].min():.3g}): its width trusts the law's form out there"
+    )
+    return (Notice("grid-outside-data", message),)
 
 
 def _doubts(known: Information, fit: Fit) -> tuple[Notice, ...]:

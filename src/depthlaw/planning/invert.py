@@ -14,7 +14,7 @@ from depthlaw.laws.result import Fit, require_fit
 from depthlaw.numerics.terms import Array
 from depthlaw.planning.answers import Answer, Reach, Reaches
 from depthlaw.planning.cheapest import cheapest
-from depthlaw.planning.draws import has_profile, parameter_draws
+from depthlaw.planning.draws import has_profile, parameter_draws, settled
 from depthlaw.planning.plan_config import FEWEST
 from depthlaw.planning.predict import as_numbers, as_points, log_loss, refuse_unknown
 from depthlaw.planning.region import Region, profile_range, region_of
@@ -100,7 +100,14 @@ def _one_scale(
         sampled = parameter_draws(fit, resamples, seed)
         how = f"quantiles of {sampled.how}"
         limits = np.exp(sampled.interval(log_loss(fit, at(LARGEST))(sampled.points), level))
-        ends = sampled.interval(solve(sampled.points), level)
+        reached = solve(sampled.points)
+        ends = sampled.interval(reached, level)
+        if not settled(fit):
+            # The optimum is one of many laws that fit as well: take the middle of those that reach it.
+            some = reached[np.isfinite(reached)]
+            best = float(np.median(some)) if len(some) else np.inf
+            at_end = np.exp(log_loss(fit, at(LARGEST))(sampled.points))
+            limit = float(np.quantile(at_end, 0.5, method="inverted_cdf"))
     value = offset + float(np.exp(best)) if np.isfinite(best) else None
     found = {**others, scale: value} if value is not None else dict(others)
     answer, reason = Answer.REACHED, ""

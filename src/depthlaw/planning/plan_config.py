@@ -15,6 +15,8 @@ CountName = Literal["nominal", "non-embedding", "total"]
 FlopName = Literal["6ND", "exact"]
 Intervals = Literal["auto", "profile", "bootstrap"]
 
+MOST = {"params": 1e18, "flops": 1e40, "tokens": 1e21}
+"""Budgets beyond all sense: shapes that can be built are counted one by one."""
 FEWEST = 50
 """Resamples of which quantiles still mean something."""
 
@@ -98,8 +100,10 @@ class PlanConfig:
     def __post_init__(self) -> None:
         for name in ("params", "flops", "tokens"):
             value = getattr(self, name)
-            if value is not None and not 1.0 <= value < 1e60:
-                raise UsageError(f"--{name} {value:g} is not a budget.")
+            if value is not None and not 1.0 <= value <= MOST[name]:
+                raise UsageError(
+                    f"--{name} {value:g} is not a budget.", f"Give a number from 1 to {MOST[name]:.0e}."
+                )
         if self.params and self.flops and self.tokens:
             raise UsageError("--params, --flops and --tokens are one too many.", "Two of them set the third.")
         check_level(self.level)

@@ -16,7 +16,7 @@ from depthlaw.errors import Notice, UsageError, unknown_name
 from depthlaw.laws.form import shifted_log
 from depthlaw.laws.result import Fit, require_fit
 from depthlaw.numerics.terms import Array
-from depthlaw.planning.draws import Draws, has_profile, parameter_draws
+from depthlaw.planning.draws import Draws, has_profile, parameter_draws, settled
 from depthlaw.planning.plan_config import FEWEST
 from depthlaw.planning.region import Quantity, Region, delta_range, profile_range, region_of
 from depthlaw.planning.support import FAR, NEAR, NOT_SCALES, Distance, dials, distance, undetermined
@@ -171,19 +171,25 @@ def predict_points(
     level = fit.level if level is None else level
     region = region_of(fit, level)
     mask, reasons = undetermined(fit, points)
-    terms = _split(fit, points, mask)
-    loss = np.where(mask, np.nan, fit.predict(points))
+    terms = fit.terms(points)
+    if not settled(fit):
+        resamples = resamples if isinstance(resamples, Draws) else parameter_draws(fit, resamples, seed)
+        terms = _terms_of_middle_laws(fit, points, ~mask, resamples)
+    loss = np.where(mask, np.nan, np.sum(list(terms.values()), axis=0))
+    terms = _joined(fit, terms, mask)
     low, high, how = _intervals(fit, points, region, ~mask, level, resamples, seed)
     scatter = scatter_of(region)
     far = region.threshold * scatter
     away = distance(fit, points)
     notices = _notices(away, mask, reasons)
+    with np.errstate(divide="ignore"):  # an interval may begin at 0, infinitely far below in logs
+        run_low = loss * np.exp(-np.hypot(np.log(loss / low), far))
     return Prediction(
         scales=points,
         loss=loss,
         low=low,
         high=high,
-        run_low=loss * np.exp(-np.hypot(np.log(loss / low), far)),
+        run_low=run_low,
         run_high=loss * np.exp(np.hypot(np.log(high / loss), far)),
         terms=terms,
         distance=away,
@@ -266,9 +272,26 @@ def scatter_of(region: Region) -> float:
     return float(np.sqrt(weights @ residual**2 / max(problem.n_runs - problem.map.n_free, 1)))
 
 
-def _split(fit: Fit, points: Mapping[str, Array], mask: NDArray[np.bool_]) -> dict[str, Array]:
-    """Terms of the loss, those of scales on one dial together: how they share is not determined."""
-    terms = fit.terms(points)
+def _terms_of_middle_laws(
+    fit: Fit, points: Mapping[str, Array], wanted: NDArray[np.bool_], draws: Draws
+) -> dict[str, Array]:
+    """Terms of the loss at each point by the law whose loss there is the median of those drawn.
+
+    Where parameters are open the optimum is one of many laws that fit as well, and may predict anything
+    between the runs.
+    """
+    terms = {name: np.array(value, float) for name, value in fit.terms(points).items()}
+    for i in np.flatnonzero(wanted):
+        losses = log_loss(fit, points, int(i))(draws.points)
+        law = draws.points[np.argsort(losses)[len(losses) // 2]]
+        here = {scale: values[[i]] for scale, values in points.items()}
+        for name, value in fit.terms(here, point=law).items():
+            terms[name][i] = value[0]
+    return terms
+
+
+def _joined(fit: Fit, terms: dict[str, Array], mask: NDArray[np.bool_]) -> dict[str, Array]:
+    """Terms of scales on one dial together: how they share is not determined."""
     for dial in dials(fit):
         if dial.one in terms and dial.other in terms:
             terms = {f"{dial.one}+{dial.other}": terms.pop(dial.one) + terms.pop(dial.other), **terms}

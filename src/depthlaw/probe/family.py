@@ -229,7 +229,8 @@ def family(
         np.array([profile.theta[-1] for profile in profiles]),
         law,
         tuple(_alternative(definition, profiles, depths, level) for definition in OTHERS),
-        (*_notices(profiles), *law.notices),
+        # Of a few models none can be told from the rest, and a family has no robust objective.
+        (*_notices(profiles), *(notice for notice in law.notices if notice.code != "outliers")),
     )
 
 

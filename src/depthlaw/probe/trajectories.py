@@ -194,7 +194,7 @@ def trajectories(
         halves=halves,
         agreement=agreement,
         n_left_out=n - len(kept),
-        statement=_statement(clusters, second, rest, halves),
+        statement=_statement(clusters, second, rest, halves, len(np.unique(documents)) > 1),
     )
 
 
@@ -254,17 +254,21 @@ def _spread_out(values: Array, good: Mask) -> Array:
     return whole
 
 
-def _statement(clusters: Clusters, early: Group | None, late: Group, halves: tuple[Half, Half]) -> str:
+def _statement(
+    clusters: Clusters, early: Group | None, late: Group, halves: tuple[Half, Half], several: bool
+) -> str:
     if early is None:
         return f"The data do not support a second cluster: {clusters.reason}."
     share = early.share
     ends = "no interval" if math.isnan(share.low) else f"{share.low:.2%} to {share.high:.2%}"
     first = "" if math.isnan(early.first) else f", {early.first:.0%} of them first tokens"
-    also = sum(half.supported for half in halves)
+    shown = ""
+    if several:
+        also = sum(half.supported for half in halves)
+        shown = f"; {('neither half', 'one half', 'each half')[also]} of the documents shows it alone"
     more = len(clusters.apart) - 1
     others = f" ({more} more group{'s' * (more > 1)} of tokens lie{'s' * (more == 1)} apart)" if more else ""
     return (
         f"Two clusters: {share.value:.2%} of the tokens ({ends}{first}) turn "
-        f"{early.middle:.3f} rad a block in the middle, the others {late.middle:.3f}{others}; "
-        f"{('neither half', 'one half', 'each half')[also]} of the documents shows it alone."
+        f"{early.middle:.3f} rad a block in the middle, the others {late.middle:.3f}{others}{shown}."
     )

@@ -31,7 +31,7 @@ class Comparison:
         In standard errors: the published one, else ours; relative where neither is known; ``None`` if not
         comparable.
     digits
-        Leading decimal digits in which the two agree.
+        Decimal digits in which the two agree, see `matching_digits`.
     """
 
     quantity: str
@@ -75,7 +75,7 @@ def compare(
 
 
 def matching_digits(a: float, b: float) -> int:
-    """Leading decimal digits in which two numbers agree: −log10 of the relative difference, at most 16."""
+    """Digits in which two numbers agree: −log10 of the relative difference, rounded down, at most 16."""
     if a == b:
         return 16
     scale = max(abs(a), abs(b))
